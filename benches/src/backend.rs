@@ -42,7 +42,7 @@ impl Backend {
                 let environment = Arc::new(SystemEnvironment);
                 let name = EndpointName::new("hub").expect("a valid name");
                 let store = PostgresStore::init(url, &name, environment.clone()).await;
-                sample::furnish(Endpoint::new(Arc::new(store.expect("a new store")), environment))
+                sample::set_up(Endpoint::new(Arc::new(store.expect("a new store")), environment))
                     .await
             }
         };
@@ -65,10 +65,10 @@ impl Backend {
 }
 
 /// Opens the endpoint of an existing store in a directory or a database.
-pub(crate) async fn open(place: Place<'_>) -> Endpoint {
+pub(crate) async fn open(place: StoreLocation<'_>) -> Endpoint {
     match place {
-        Place::Directory(directory) => sample::open(directory),
-        Place::Database(url) => {
+        StoreLocation::Directory(directory) => sample::open(directory),
+        StoreLocation::Database(url) => {
             let environment = Arc::new(SystemEnvironment);
             let store = PostgresStore::open(url, environment.clone()).await.expect("a store");
             Endpoint::new(Arc::new(store), environment)
@@ -77,7 +77,7 @@ pub(crate) async fn open(place: Place<'_>) -> Endpoint {
 }
 
 /// Location of a store, as a child process gets it.
-pub(crate) enum Place<'a> {
+pub(crate) enum StoreLocation<'a> {
     Directory(&'a Path),
     Database(&'a str),
 }

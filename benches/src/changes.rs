@@ -51,7 +51,7 @@ struct Figures {
 }
 
 pub(crate) fn run() {
-    let mut stores = [SMALL, sample::most_items()].map(Store::new);
+    let mut stores = [SMALL, sample::max_items()].map(Store::new);
     for _ in 0..ROUNDS {
         stores.iter_mut().for_each(Store::round);
     }

@@ -32,13 +32,13 @@ const COLLECTIONS: [usize; 2] = [1, 4];
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Names of the compared ways to the hub.
-const WAYS: [&str; 2] = ["sent", "queued"];
+const ROUTES: [&str; 2] = ["sent", "queued"];
 
 pub(crate) fn run() {
-    let count = sample::most_items().min(EDITS);
+    let count = sample::max_items().min(EDITS);
     let runtime = sample::runtime();
     let [hub, kept] = [(); 2].map(|()| TempDir::new().expect("a directory"));
-    let authorization = runtime.block_on(furnish(&hub));
+    let authorization = runtime.block_on(set_up(&hub));
     let mut serving =
         child(&["hub", hub.path().to_str().expect("UTF-8")]).spawn().expect("a child");
     let address = first_line(&mut serving);
@@ -49,7 +49,7 @@ pub(crate) fn run() {
         for (collections, times) in COLLECTIONS.into_iter().zip(&mut times) {
             let took = runtime.block_on(async {
                 let names = |way| names(round, collections, way);
-                [drain.sent(&names(WAYS[0])).await, drain.queued(&names(WAYS[1])).await]
+                [drain.sent(&names(ROUTES[0])).await, drain.queued(&names(ROUTES[1])).await]
             });
             if round > 0 {
                 took.into_iter().zip(times).for_each(|(took, times)| times.push(took));
@@ -131,9 +131,9 @@ impl Drain {
         for (number, name) in names.iter().enumerate() {
             let path = format!("/http/{}/collections/{}", self.address, name.as_str());
             let count = self.count / names.len();
-            let edits = self.edits(&self.gateway.face, &path, number as u64, count);
+            let edits = self.edits(&self.gateway.proxy, &path, number as u64, count);
             for some in edits.chunks(count.div_ceil(WRITERS / names.len())) {
-                let connection = Connection::open(&self.gateway.face).await;
+                let connection = Connection::open(&self.gateway.proxy).await;
                 writers.spawn(send(connection, some.to_vec()));
             }
         }
@@ -185,11 +185,11 @@ fn names(round: usize, collections: usize, way: &str) -> Vec<CollectionName> {
 }
 
 /// Creates a hub with a user and all collections; returns the user's `Authorization`.
-async fn furnish(directory: &TempDir) -> String {
+async fn set_up(directory: &TempDir) -> String {
     let endpoint = sample::create(directory.path(), "hub").await;
     for round in 0..=ROUNDS {
         let all =
-            COLLECTIONS.into_iter().flat_map(|count| WAYS.map(|way| names(round, count, way)));
+            COLLECTIONS.into_iter().flat_map(|count| ROUTES.map(|way| names(round, count, way)));
         for name in all.flatten() {
             let (title, format) = (name.to_string(), Format::Atom);
             let new = NewCollection { name, title, format, settings: Default::default() };

@@ -18,8 +18,8 @@ const ITEMS: usize = 1_000;
 const WRITERS: usize = 64;
 
 /// Numbers of edits in one round: by one writer, and by all concurrent writers together.
-const ALONE: usize = 200;
-const TOGETHER: usize = 25 * WRITERS;
+const SINGLE_EDITS: usize = 200;
+const CONCURRENT_EDITS: usize = 25 * WRITERS;
 
 struct Candidate {
     backend: Backend,
@@ -44,7 +44,7 @@ pub(crate) fn run() {
     for round in 0..=ROUNDS {
         for candidate in &mut candidates {
             for (kind, (writers, edits)) in
-                [(1, ALONE), (WRITERS, TOGETHER)].into_iter().enumerate()
+                [(1, SINGLE_EDITS), (WRITERS, CONCURRENT_EDITS)].into_iter().enumerate()
             {
                 let took = runtime.block_on(candidate.edit(writers, edits, round));
                 if round > 0 {

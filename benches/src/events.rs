@@ -17,13 +17,13 @@ use tokio::sync::mpsc;
 use crate::keepalive::Connection;
 use crate::measure::ROUNDS;
 use crate::memory::first_line;
-use crate::process::{child, held_memory};
+use crate::process::{child, current_memory};
 use crate::sample::{self, Random, item};
 
 const FOLLOWERS: usize = 2_000;
 
 /// Timeout of every wait.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) fn run() {
     let directory = TempDir::new().expect("a directory");
@@ -41,7 +41,7 @@ pub(crate) fn run() {
         };
         // Initial allocations of the hub happen before the measurement.
         send(&address, offer()).await;
-        let before = held_memory(hub);
+        let before = current_memory(hub);
         let (arrived, mut arrivals) = mpsc::unbounded_channel();
         for number in 0..FOLLOWERS {
             let stream = follow(&address, "/collections/notes/events", None).await;
@@ -50,7 +50,7 @@ pub(crate) fn run() {
                 tokio::task::yield_now().await;
             }
         }
-        let idle = held_memory(hub);
+        let idle = current_memory(hub);
         let mut latencies = Vec::new();
         for _ in 0..ROUNDS {
             let began = Instant::now();
@@ -61,9 +61,9 @@ pub(crate) fn run() {
                     latencies.push(at - began);
                 }
             };
-            tokio::time::timeout(PATIENCE, all).await.expect("a change that reaches everybody");
+            tokio::time::timeout(TIMEOUT, all).await.expect("a change that reaches everybody");
         }
-        let after = held_memory(hub);
+        let after = current_memory(hub);
         print(before, idle, after, latencies);
     });
     drop(serving.stdin.take());

@@ -16,11 +16,11 @@ use crate::gateways::{Gateway, input_ends};
 use crate::keepalive::Connection;
 use crate::measure::{ROUNDS, Times, ratio};
 use crate::memory::first_line;
-use crate::process::{child, held_memory, peak_memory};
+use crate::process::{child, current_memory, peak_memory};
 use crate::sample;
 
 /// Number of forwarded requests for each way, one every hundredth of a second.
-const PASSING: usize = 1_000;
+const FORWARDED_REQUESTS: usize = 1_000;
 
 /// Number of resources that a feed links to.
 const LINKS: usize = 100_000;
@@ -43,7 +43,7 @@ pub(crate) fn run() {
     let mounted = format!("/http/{}/listing.atom", origin.address);
     let mut candidates = vec![
         candidate("nginx, proxy_cache", cache.worker, &cache.address, "/listing.atom"),
-        candidate("gateway, a stored feed", gateway.child.id(), &gateway.face, &mounted),
+        candidate("gateway, a stored feed", gateway.child.id(), &gateway.proxy, &mounted),
     ];
     if let Some(squid) = &squid {
         candidates.push(candidate("squid, from its memory", squid.worker, &squid.address, &feed));
@@ -80,7 +80,7 @@ pub(crate) fn run() {
     let ways = [
         ("the origin itself", origin.address.clone(), "/listing.atom?other".to_owned()),
         ("through nginx", plain.address.clone(), "/listing.atom?other".to_owned()),
-        ("through the gateway", gateway.face.clone(), other),
+        ("through the gateway", gateway.proxy.clone(), other),
     ];
     let took = runtime.block_on(async {
         let mut took: Vec<Vec<Duration>> = vec![Vec::new(); ways.len()];
@@ -88,7 +88,7 @@ pub(crate) fn run() {
         for (_, address, _) in &ways {
             connections.push(Connection::open(address).await);
         }
-        for _ in 0..PASSING {
+        for _ in 0..FORWARDED_REQUESTS {
             for (index, (_, address, path)) in ways.iter().enumerate() {
                 let asked = request(address, path, None);
                 let began = Instant::now();
@@ -104,21 +104,25 @@ pub(crate) fn run() {
     println!("| | median | 99 % |\n|---|---|---|");
     for ((name, ..), mut took) in ways.into_iter().zip(took) {
         took.sort_unstable();
-        println!("| {name} | {:.0?} | {:.0?} |", took[PASSING / 2], took[PASSING * 99 / 100]);
+        println!(
+            "| {name} | {:.0?} | {:.0?} |",
+            took[FORWARDED_REQUESTS / 2],
+            took[FORWARDED_REQUESTS * 99 / 100]
+        );
     }
     println!();
     gateway.end();
 
-    let count = sample::most_items().min(LINKS);
+    let count = sample::max_items().min(LINKS);
     let mut links = child(&["links", &count.to_string()]).spawn().expect("a child");
     let address = first_line(&mut links);
     let directory = TempDir::new().expect("a directory");
     let gateway = Gateway::start(directory.path(), &address);
-    let idle = held_memory(gateway.child.id());
+    let idle = current_memory(gateway.child.id());
     let began = Instant::now();
     runtime.block_on(gateway.subscribe(&format!("http://{address}/feed"), None));
     let took = began.elapsed();
-    let (held, peak) = (held_memory(gateway.child.id()), peak_memory(gateway.child.id()));
+    let (held, peak) = (current_memory(gateway.child.id()), peak_memory(gateway.child.id()));
     println!("## The gateway with {count} stored resources, fetched in {took:.0?}\n");
     println!("| | |\n|---|---|");
     for (what, kibibytes) in [("memory before", idle), ("memory now", held), ("at most", peak)] {

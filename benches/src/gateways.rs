@@ -17,7 +17,7 @@ use crate::sample;
 pub(crate) struct Gateway {
     pub(crate) child: Child,
     /// Address of the proxy.
-    pub(crate) face: String,
+    pub(crate) proxy: String,
     control: String,
     token: String,
 }
@@ -28,10 +28,10 @@ impl Gateway {
         let directory = directory.to_str().expect("UTF-8");
         let mut child = child(&["gateway", directory, origin]).spawn().expect("a child");
         let line = first_line(&mut child);
-        let (face, control) = line.split_once(' ').expect("two addresses");
+        let (proxy, control) = line.split_once(' ').expect("two addresses");
         let token = fs::read_to_string(Path::new(directory).join("control.token"));
         let token = token.expect("a token").trim().to_owned();
-        Self { child, face: face.to_owned(), control: control.to_owned(), token }
+        Self { child, proxy: proxy.to_owned(), control: control.to_owned(), token }
     }
 
     /// Subscribes to a feed and its related resources with these credentials, and waits until all are stored.

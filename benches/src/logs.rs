@@ -62,19 +62,19 @@ impl Hub {
     }
 
     /// Access to a log of the hub, at the address of the hub or of a relay in front of it.
-    fn way(&self, address: &str, log: &str) -> Way {
+    fn log_access(&self, address: &str, log: &str) -> LogAccess {
         let url = url(&format!("http://{address}/logs/{log}"));
         let mut logins = Logins::default();
         let login = Login::token(self.token.clone()).expect("a token");
         logins.keep(LoginOrigin::of(&url).expect("an origin"), login);
         let fetcher = Fetcher::new(Policy::new(Private::Allowed)).expect("a client");
         let fetcher = fetcher.with_logins(logins).expect("a client");
-        Way { log: RemoteLog::new(fetcher.clone(), url), fetcher }
+        LogAccess { log: RemoteLog::new(fetcher.clone(), url), fetcher }
     }
 }
 
 /// Access to a log.
-struct Way {
+struct LogAccess {
     log: RemoteLog,
     /// HTTP client, which counts the requests.
     fetcher: Fetcher,
@@ -82,17 +82,17 @@ struct Way {
 
 /// A device of a reader.
 struct Device {
-    way: Way,
+    log_access: LogAccess,
     reader: StoredReader,
     _directory: TempDir,
 }
 
 impl Device {
-    fn new(way: Way) -> Self {
+    fn new(log_access: LogAccess) -> Self {
         let directory = TempDir::new().expect("a directory");
         let reader =
             ReaderFile::within(directory.path()).open(random, || {}).expect("a new reader");
-        Self { way, reader, _directory: directory }
+        Self { log_access, reader, _directory: directory }
     }
 
     /// Performs an action now.
@@ -111,7 +111,7 @@ impl Device {
     }
 
     async fn synchronise(&mut self) {
-        self.reader.synchronise(&self.way.log, false).await.expect("in step");
+        self.reader.synchronise(&self.log_access.log, false).await.expect("in step");
     }
 
     /// Number of marked articles.

@@ -49,7 +49,7 @@ const BENCHMARKS: [(&str, fn()); 14] = [
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if let Some((process::CHILD, child)) = arguments.split_first().map(|(a, b)| (a.as_str(), b)) {
-        return process::play(child);
+        return process::run_child(child);
     }
     let known = |name: &String| BENCHMARKS.iter().any(|(known, _)| known == name);
     if let Some(unknown) = arguments.iter().find(|name| !known(name)) {

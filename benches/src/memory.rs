@@ -16,12 +16,12 @@ use feedsync_server::{Config, Limits};
 use feedsync_store::NewRemote;
 use tempfile::TempDir;
 
-use crate::backend::{Place, open};
+use crate::backend::{StoreLocation, open};
 use crate::process::{child, numbers, peak_memory};
 use crate::sample::{self, name};
 
 pub(crate) fn run() {
-    let count = sample::most_items();
+    let count = sample::max_items();
     let [hub, subscriber] = [(); 2].map(|()| TempDir::new().expect("a directory"));
     let [hub, subscriber] =
         [&hub, &subscriber].map(|directory| directory.path().to_str().expect("UTF-8"));
@@ -100,7 +100,7 @@ pub(crate) fn fill(directory: &Path, count: usize) {
 }
 
 /// Serves a store until the standard input ends; prints the address.
-pub(crate) fn serve(place: Place<'_>) {
+pub(crate) fn serve(place: StoreLocation<'_>) {
     sample::runtime().block_on(async {
         let config = Config { listen: vec![([127, 0, 0, 1], 0).into()], ..Config::default() };
         let stop = async {

@@ -35,12 +35,12 @@ impl Hub {
         let endpoint = sample::create(directory, "hub").await;
         let library: Arc<dyn Library> =
             Arc::new(SqliteLibrary::open(directory).expect("a new library"));
-        let bell = Arc::new(Notify::new());
-        let readers = Arc::new(Readers::new(Arc::clone(&library), Arc::clone(&bell), 1 << 30));
+        let notifier = Arc::new(Notify::new());
+        let readers = Arc::new(Readers::new(Arc::clone(&library), Arc::clone(&notifier), 1 << 30));
         let fetcher = Fetcher::new(Policy::new(Private::Allowed)).expect("a client");
         let finder =
             Arc::new(WebFinder::new(Arc::clone(&library), endpoint.clone(), fetcher.clone()));
-        let schedule = FeedSchedule::new(Arc::clone(&library), endpoint.clone(), fetcher, bell);
+        let schedule = FeedSchedule::new(Arc::clone(&library), endpoint.clone(), fetcher, notifier);
         Self { endpoint, library, newsreading: Newsreading { readers, schedule, finder } }
     }
 
@@ -60,11 +60,14 @@ impl Hub {
             feeds: feeds.collect(),
             ..Default::default()
         };
-        person.subscribe(&list, feedsync_reading_state::Filing::Kept).await.expect("subscriptions");
-        let shelf = person.shelf().await.expect("a shelf");
+        person
+            .subscribe(&list, feedsync_reading_state::ImportPolicy::KeepExisting)
+            .await
+            .expect("subscriptions");
+        let subscription_view = person.subscription_view().await.expect("a shelf");
         let number = |address: &String| {
             let address = address.parse().expect("an address");
-            shelf.feed_at(&address).expect("a subscription").number()
+            subscription_view.feed_at(&address).expect("a subscription").number()
         };
         addresses.iter().map(number).collect()
     }
@@ -85,7 +88,7 @@ impl Hub {
             plain: "Nothing of note happened. More about it tomorrow.".to_owned(),
         };
         let numbers: Vec<usize> = (0..count).collect();
-        for part in numbers.chunks(feedsync_aggregator::MOST_ARTICLES) {
+        for part in numbers.chunks(feedsync_aggregator::MAX_DOCUMENT_ARTICLES) {
             let articles = part.iter().map(|number| article(*number)).collect();
             let document = Some(PolledDocument { articles, ..PolledDocument::default() });
             let poll = Poll { document, ..Poll::default() };

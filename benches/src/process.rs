@@ -5,14 +5,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::backend::Place;
+use crate::backend::StoreLocation;
 use crate::{answers, changes, gateway, gateways, memory, newsreaders};
 
 /// First argument of a child process.
 pub(crate) const CHILD: &str = "child";
 
 /// Runs the part that the arguments name.
-pub(crate) fn play(arguments: &[String]) {
+pub(crate) fn run_child(arguments: &[String]) {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match *arguments {
         ["changes", directory, since] => changes::read_changes(Path::new(directory), since),
@@ -20,8 +20,8 @@ pub(crate) fn play(arguments: &[String]) {
         ["fill", directory, count] => {
             memory::fill(Path::new(directory), count.parse().expect("a number"));
         }
-        ["hub", directory] => memory::serve(Place::Directory(Path::new(directory))),
-        ["hub-postgres", url] => memory::serve(Place::Database(url)),
+        ["hub", directory] => memory::serve(StoreLocation::Directory(Path::new(directory))),
+        ["hub-postgres", url] => memory::serve(StoreLocation::Database(url)),
         ["feeds"] => newsreaders::serve_feeds(),
         ["poll", directory, port] => newsreaders::poll(Path::new(directory), port),
         ["gateway", directory, origin] => gateways::serve(Path::new(directory), origin),
@@ -52,7 +52,7 @@ pub(crate) fn peak_memory(process: u32) -> u64 {
 }
 
 /// Current memory of a process, in KiB (`VmRSS`).
-pub(crate) fn held_memory(process: u32) -> u64 {
+pub(crate) fn current_memory(process: u32) -> u64 {
     status(process, "VmRSS:")
 }
 

@@ -22,7 +22,7 @@ const BATCH: usize = 1_000;
 const COLUMNS: usize = 15;
 
 pub(crate) fn run() {
-    let count = ITEMS.min(sample::most_items());
+    let count = ITEMS.min(sample::max_items());
     let runtime = sample::runtime();
     let hub = TempDir::new().expect("a directory");
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();

@@ -39,7 +39,7 @@ impl Relay {
         let (server, counts) = (server.to_owned(), Arc::clone(&passed));
         let accepting = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                tokio::spawn(lead(client, server.clone(), way, Arc::clone(&counts)));
+                tokio::spawn(relay_connection(client, server.clone(), way, Arc::clone(&counts)));
             }
         });
         Self { address, passed, accepting }
@@ -58,7 +58,7 @@ impl Drop for Relay {
     }
 }
 
-async fn lead(client: TcpStream, server: String, way: Duration, passed: Arc<Passed>) {
+async fn relay_connection(client: TcpStream, server: String, way: Duration, passed: Arc<Passed>) {
     sleep(way * 2).await;
     let server = TcpStream::connect(server).await.expect("a server that listens");
     for stream in [&client, &server] {

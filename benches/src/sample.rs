@@ -18,7 +18,7 @@ pub(crate) const PAYLOAD_BYTES: usize = 500;
 const BATCH: usize = 5_000;
 
 /// Number of items in the largest collection: a million, or fewer by `FEEDSYNC_BENCH_ITEMS`.
-pub(crate) fn most_items() -> usize {
+pub(crate) fn max_items() -> usize {
     let asked = std::env::var("FEEDSYNC_BENCH_ITEMS").ok();
     asked.and_then(|text| text.parse().ok()).unwrap_or(1_000_000)
 }
@@ -112,11 +112,11 @@ pub(crate) async fn create(directory: &Path, endpoint: &str) -> Endpoint {
     let environment = Arc::new(SystemEnvironment);
     let endpoint = EndpointName::new(endpoint).expect("a valid name");
     let store = SqliteStore::init(directory, &endpoint, environment.clone()).expect("a new store");
-    furnish(Endpoint::new(Arc::new(store), environment)).await
+    set_up(Endpoint::new(Arc::new(store), environment)).await
 }
 
 /// Creates the collection of every benchmark.
-pub(crate) async fn furnish(endpoint: Endpoint) -> Endpoint {
+pub(crate) async fn set_up(endpoint: Endpoint) -> Endpoint {
     let new = NewCollection {
         name: name(),
         title: "Notes".to_owned(),

@@ -30,7 +30,7 @@ struct Candidate {
 pub(crate) fn run() {
     let runtime = sample::runtime();
     let mut candidates = Vec::new();
-    for count in [SMALL, sample::most_items()] {
+    for count in [SMALL, sample::max_items()] {
         for backend in Backend::each() {
             candidates.push(runtime.block_on(Candidate::new(backend, count)));
         }

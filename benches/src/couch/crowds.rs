@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use super::server::{Server, count, expect};
 use crate::measure::{SHORT_ROUNDS, Times};
-use crate::process::{held_memory, peak_memory};
+use crate::process::{current_memory, peak_memory};
 use crate::sample::{self, Random};
 
 const DATABASES: usize = 100_000;
@@ -20,14 +20,14 @@ const CLIENTS: usize = 64;
 const DOCUMENTS: usize = 10;
 
 pub(super) async fn run(mut hub: Server) {
-    let databases = DATABASES.min(sample::most_items());
+    let databases = DATABASES.min(sample::max_items());
     let mut random = Random(23);
     let asked: Vec<usize> = (0..SHORT_ROUNDS).map(|_| random.below(databases)).collect();
     // Initial allocations of the hub happen before the measurement.
     each(&hub, CLIENTS, |number| ("PUT", format!("before-{number}")), 201).await;
-    let before = held_memory(hub.process());
+    let before = current_memory(hub.process());
     let making = each(&hub, databases, |number| ("PUT", name(number)), 201).await;
-    let made = held_memory(hub.process());
+    let made = current_memory(hub.process());
     for number in &asked {
         let rows = (0..DOCUMENTS).map(|at| format!("{{\"_id\":\"{at}\",\"type\":\"note\"}}"));
         let body = format!("{{\"docs\":[{}]}}", rows.collect::<Vec<_>>().join(","));
@@ -36,7 +36,7 @@ pub(super) async fn run(mut hub: Server) {
     let began = Instant::now();
     hub.again();
     let starting = began.elapsed();
-    let fresh = held_memory(hub.process());
+    let fresh = current_memory(hub.process());
     let (mut cold, mut warm) = (Vec::new(), Vec::new());
     for number in &asked {
         let path = format!("{}/_changes?include_docs=true", name(*number));
@@ -50,7 +50,7 @@ pub(super) async fn run(mut hub: Server) {
         }
     }
     let asking = each(&hub, databases, |number| ("GET", name(number)), 200).await;
-    let (after, peak) = (held_memory(hub.process()), peak_memory(hub.process()));
+    let (after, peak) = (current_memory(hub.process()), peak_memory(hub.process()));
     println!("### {databases} databases in one hub\n");
     println!("| memory of the hub | |\n|---|---|");
     for (what, kibibytes) in [

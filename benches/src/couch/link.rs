@@ -20,14 +20,14 @@ use crate::relay::Relay;
 const DOCUMENTS: usize = 10_000;
 
 /// Delay between an endpoint and the hub in one direction: half of a round trip of 50 ms.
-const WAY: Duration = Duration::from_millis(25);
+const ONE_WAY_DELAY: Duration = Duration::from_millis(25);
 
 /// Number of rounds of PouchDB, which is slow.
-const FEW: usize = 3;
+const POUCHDB_ROUNDS: usize = 3;
 
 pub(super) async fn run(hub: Server) {
     let address = hub.place.trim_end_matches("/couch");
-    let relay = Relay::start(address, WAY).await;
+    let relay = Relay::start(address, ONE_WAY_DELAY).await;
     let far = format!("{}/couch", relay.address);
     let directory = TempDir::new().expect("a directory");
     let name = EndpointName::new("desk").expect("a name");
@@ -55,11 +55,11 @@ pub(super) async fn run(hub: Server) {
             pushes.push(push);
         }
     }
-    println!("### {DOCUMENTS} documents over a link of {:?}\n", WAY * 2);
+    println!("### {DOCUMENTS} documents over a link of {:?}\n", ONE_WAY_DELAY * 2);
     println!("| | elapsed |\n|---|---|");
     println!("| `feedsync replicate`, from the hub | {} |", Times::new(pulls));
     println!("| `feedsync replicate`, to the hub | {} |", Times::new(pushes));
-    if let Some([pushes, pulls]) = replicas::times::<1, 2>(DOCUMENTS, FEW, [far]) {
+    if let Some([pushes, pulls]) = replicas::times::<1, 2>(DOCUMENTS, POUCHDB_ROUNDS, [far]) {
         println!("| PouchDB, from the hub, 1,000 at a time | {pulls} |");
         println!("| PouchDB, to the hub, 1,000 at a time | {pushes} |");
     }

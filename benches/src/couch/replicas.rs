@@ -27,10 +27,10 @@ pub(super) fn run(servers: [&Server; 2]) {
 
 /// Returns the times to push documents to each address, and then to pull them from each. Returns `None` if
 /// PouchDB is not available.
-pub(super) fn times<const PLACES: usize, const TIMES: usize>(
+pub(super) fn times<const SERVERS: usize, const TIMES: usize>(
     documents: usize,
     rounds: usize,
-    places: [String; PLACES],
+    places: [String; SERVERS],
 ) -> Option<[Times; TIMES]> {
     let modules = modules::installed("client")?;
     let output = Command::new("node")

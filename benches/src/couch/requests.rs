@@ -13,7 +13,7 @@ use crate::sample::Random;
 const DOCUMENTS: usize = 10_000;
 
 /// Number of requested documents per document with a new revision.
-const NEWS: usize = 50;
+const DOCUMENTS_PER_CHANGE: usize = 50;
 
 /// A document that was created elsewhere.
 struct Document {
@@ -119,14 +119,14 @@ fn works(documents: &[Document]) -> [Work; 5] {
         method: "POST",
         path: "_revs_diff",
         bodies: bodies("{", "}", &|at, Document { id, revision, .. }| {
-            let generation = if at % NEWS == 0 { 2 } else { 1 };
+            let generation = if at % DOCUMENTS_PER_CHANGE == 0 { 2 } else { 1 };
             let mut row = String::new();
             let written = write!(row, "\"{id}\":[\"{generation}-{revision}\"]");
             written.expect("room");
             row
         }),
         status: 200,
-        found: ("\"missing\":", BATCH / NEWS),
+        found: ("\"missing\":", BATCH / DOCUMENTS_PER_CHANGE),
         is_forgotten,
     };
     [

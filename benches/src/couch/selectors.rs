@@ -9,23 +9,23 @@ use crate::measure::{ROUNDS, Times};
 use crate::sample;
 
 /// Number of documents that do not match.
-const LEAVES: usize = 100_000;
+const NON_MATCHING: usize = 100_000;
 
 /// Time after which a feed has skipped all of them and waits.
-const MOMENT: Duration = Duration::from_secs(1);
+const IDLE_TIME: Duration = Duration::from_secs(1);
 
 const FEED: &str = "vault/_changes?feed=longpoll&filter=_selector&since=0&timeout=30000";
 
 pub(super) async fn run(hub: Server) {
-    let leaves = LEAVES.min(sample::most_items());
+    let leaves = NON_MATCHING.min(sample::max_items());
     fill(&hub, leaves).await;
     let by_type = hub.request("POST", FEED, "{\"selector\":{\"type\":\"note\"}}");
     let by_member = hub.request("POST", FEED, "{\"selector\":{\"author\":\"anna\"}}");
     let (mut waited, mut found, mut read) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..=ROUNDS {
         // No document matches until the note is written.
-        let following = tokio::spawn(told(hub.connect().await, by_type.clone()));
-        tokio::time::sleep(MOMENT).await;
+        let following = tokio::spawn(reported_at(hub.connect().await, by_type.clone()));
+        tokio::time::sleep(IDLE_TIME).await;
         assert!(!following.is_finished(), "there is nothing to be told");
         let written = Instant::now();
         let note = "{\"type\":\"note\",\"author\":\"anna\"}";
@@ -33,10 +33,10 @@ pub(super) async fn run(hub: Server) {
         let arrived = following.await.expect("a feed");
         let connection = hub.connect().await;
         let asked = Instant::now();
-        let first = told(connection, by_type.clone()).await - asked;
+        let first = reported_at(connection, by_type.clone()).await - asked;
         let connection = hub.connect().await;
         let asked = Instant::now();
-        let second = told(connection, by_member.clone()).await - asked;
+        let second = reported_at(connection, by_member.clone()).await - asked;
         let text = String::from_utf8(note.body).expect("UTF-8");
         let revision = text.split_once("\"rev\":\"").expect("a revision").1;
         let revision = revision.split_once('"').expect("a revision").0;
@@ -60,7 +60,7 @@ pub(super) async fn run(hub: Server) {
 }
 
 /// Returns the time at which a feed has reported the matching document.
-async fn told(mut connection: Connection, request: Vec<u8>) -> Instant {
+async fn reported_at(mut connection: Connection, request: Vec<u8>) -> Instant {
     let answer = expect(&mut connection, &request, 200).await;
     let at = Instant::now();
     assert_eq!(count(&answer, "\"id\":\"note\""), 1);

@@ -16,11 +16,11 @@ use tokio::task::JoinSet;
 use super::{Device, Hub, article, feeds, published, random};
 use crate::measure::{ROUNDS, Times, ratio};
 
-const MANY: usize = 20;
+const WRITERS: usize = 20;
 
 /// Numbers of appends in one round: by a single writer, and by each of the many.
-const ALONE: usize = 200;
-const EACH: usize = 20;
+const APPENDS_ALONE: usize = 200;
+const APPENDS_EACH: usize = 20;
 
 /// Measurements with one and with many writers.
 #[derive(Default)]
@@ -38,28 +38,32 @@ struct Measured {
 pub(super) async fn run(hub: &Hub) {
     let [mut lines, mut marks] = <[Measured; 2]>::default();
     for round in 0..=ROUNDS {
-        for (kind, (count, each)) in [(1, ALONE), (MANY, EACH)].into_iter().enumerate() {
+        for (kind, (count, each)) in
+            [(1, APPENDS_ALONE), (WRITERS, APPENDS_EACH)].into_iter().enumerate()
+        {
             let log = format!("lines-{round}-{kind}");
             lines.add(round, kind, write_lines(hub, &log, count, each).await, count * each);
             let log = format!("marks-{round}-{kind}");
             marks.add(round, kind, write_marks(hub, &log, count, each).await, count * each);
         }
     }
-    println!("## {MANY} who append to one log at once, {EACH} times each\n");
+    println!("## {WRITERS} who append to one log at once, {APPENDS_EACH} times each\n");
     println!("| | an append, elapsed | appends a second | against one alone |\n|---|---|---|---|");
     for (what, Measured { times, .. }) in [("lines", &lines), ("marks of devices", &marks)] {
         let [alone, many] = times.clone().map(Times::new);
-        for (who, times) in [("one alone".to_owned(), &alone), (format!("{MANY} at once"), &many)] {
+        for (who, times) in
+            [("one alone".to_owned(), &alone), (format!("{WRITERS} at once"), &many)]
+        {
             let (rate, ratio) = (times.rate(1), ratio(&alone, times));
             println!("| {what}, {who} | {times} | {rate:.0} | {ratio:.2} |");
         }
     }
     println!(
-        "\n| refused (412) | an append, on average | one append, at most | one of them in {EACH} appends, at most |"
+        "\n| refused (412) | an append, on average | one append, at most | one of them in {APPENDS_EACH} appends, at most |"
     );
     println!("|---|---|---|---|");
     for (what, measured) in [("lines", lines), ("marks of devices", marks)] {
-        let average = measured.all as f64 / (ROUNDS * MANY * EACH) as f64;
+        let average = measured.all as f64 / (ROUNDS * WRITERS * APPENDS_EACH) as f64;
         let Measured { most, most_of_one, .. } = measured;
         println!("| {what} | {average:.2} | {most} | {most_of_one} |");
     }
@@ -126,18 +130,18 @@ impl LogAccess for Counted<'_> {
 
 /// Runs clients that append lines one by one.
 async fn write_lines(hub: &Hub, log: &str, count: usize, each: usize) -> Done {
-    let mut ways: Vec<_> = (0..count).map(|_| hub.way(&hub.address, log)).collect();
+    let mut ways: Vec<_> = (0..count).map(|_| hub.log_access(&hub.address, log)).collect();
     // Creates the log and the connections before the measurement.
-    for way in &mut ways {
-        append_line(&way.log, 0).await;
+    for log_access in &mut ways {
+        append_line(&log_access.log, 0).await;
     }
     let began = Instant::now();
     let mut writing = JoinSet::new();
-    for way in ways {
+    for log_access in ways {
         writing.spawn(async move {
             let mut refused = Vec::new();
             for number in 1..=each {
-                refused.push(append_line(&way.log, number).await);
+                refused.push(append_line(&log_access.log, number).await);
             }
             refused
         });
@@ -161,7 +165,8 @@ async fn append_line(log: &RemoteLog, number: usize) -> u64 {
 /// Runs devices that mark articles one by one and synchronise after each mark.
 async fn write_marks(hub: &Hub, log: &str, count: usize, each: usize) -> Done {
     let feeds = feeds(1);
-    let mut devices: Vec<_> = (0..count).map(|_| Device::new(hub.way(&hub.address, log))).collect();
+    let mut devices: Vec<_> =
+        (0..count).map(|_| Device::new(hub.log_access(&hub.address, log))).collect();
     devices[0].subscribe(&feeds);
     for device in &mut devices {
         device.synchronise().await;
@@ -176,7 +181,7 @@ async fn write_marks(hub: &Hub, log: &str, count: usize, each: usize) -> Done {
                 let number = place * each + number;
                 let (article, at) = (article(0, number), Some(published(number)));
                 device.act(&feed, &Action::Read { article, at });
-                let counted = Counted::new(&device.way.log);
+                let counted = Counted::new(&device.log_access.log);
                 device.reader.synchronise(&counted, false).await.expect("in step");
                 refused.push(counted.refused.into_inner());
             }

@@ -13,7 +13,7 @@ use crate::relay::Relay;
 const MARKS: usize = 10_000;
 
 /// Delay between a device and the hub in one direction: half of a round trip of 50 ms.
-const WAY: Duration = Duration::from_millis(25);
+const ONE_WAY_DELAY: Duration = Duration::from_millis(25);
 
 /// Measured events, timed from the first mark.
 const MOMENTS: [&str; 3] = [
@@ -23,13 +23,14 @@ const MOMENTS: [&str; 3] = [
 ];
 
 pub(super) async fn run(hub: &Hub) {
-    let relay = Relay::start(&hub.address, WAY).await;
+    let relay = Relay::start(&hub.address, ONE_WAY_DELAY).await;
     let mut times: [Vec<Duration>; 3] = Default::default();
     let (mut bytes, mut requests) = (0, 0);
     for round in 0..=ROUNDS {
         let log = format!("marked-{round}");
         let feeds = feeds(FEEDS);
-        let [mut one, mut other] = [(); 2].map(|()| Device::new(hub.way(&relay.address, &log)));
+        let [mut one, mut other] =
+            [(); 2].map(|()| Device::new(hub.log_access(&relay.address, &log)));
         one.subscribe(&feeds);
         one.synchronise().await;
         other.synchronise().await;
@@ -38,7 +39,7 @@ pub(super) async fn run(hub: &Hub) {
         let stream = follow(&relay.address, &path, Some(&format!("Bearer {}", hub.token))).await;
         tokio::spawn(listen(stream, arrived));
         relay.passed();
-        let before = other.way.fetcher.traffic().requests();
+        let before = other.log_access.fetcher.traffic().requests();
         let began = Instant::now();
         let (marked, known) =
             tokio::join!(tokio::spawn(mark(one, feeds)), tokio::spawn(keep_up(other, arrivals)),);
@@ -50,7 +51,7 @@ pub(super) async fn run(hub: &Hub) {
             requests = asked - before;
         }
     }
-    println!("## {MARKS} marks, to a device that follows over a link of {:?}\n", WAY * 2);
+    println!("## {MARKS} marks, to a device that follows over a link of {:?}\n", ONE_WAY_DELAY * 2);
     println!("| | after |\n|---|---|");
     for (what, times) in MOMENTS.into_iter().zip(times) {
         println!("| {what} | {} |", Times::new(times));
@@ -85,5 +86,5 @@ async fn keep_up(
         while arrivals.try_recv().is_ok() {}
         device.synchronise().await;
     }
-    (Instant::now(), device.way.fetcher.traffic().requests())
+    (Instant::now(), device.log_access.fetcher.traffic().requests())
 }

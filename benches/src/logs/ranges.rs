@@ -10,7 +10,7 @@ use crate::process::child;
 use crate::sample::{self, Random, name};
 
 /// Size of the part, in bytes.
-const PART: usize = 64 << 10;
+const PART_BYTES: usize = 64 << 10;
 
 /// Number of appends in the log, each of about [`APPEND`] bytes.
 const APPENDS: usize = 16;
@@ -48,7 +48,7 @@ pub(super) fn run() {
         child(&["hub", hub.path().to_str().expect("UTF-8")]).spawn().expect("a child");
     let address = first_line(&mut serving);
     // Request of a client that has read everything except this part.
-    let from = bytes.len() - PART;
+    let from = bytes.len() - PART_BYTES;
     let candidate = |name, process, address: &str, path: &str| Candidate {
         name,
         process,
@@ -75,7 +75,7 @@ pub(super) fn run() {
     }
     drop(serving.stdin.take());
     serving.wait().expect("a hub that ends");
-    println!("## Parts of a log against nginx: the last {PART} bytes of {}\n", bytes.len());
+    println!("## Parts of a log against nginx: the last {PART_BYTES} bytes of {}\n", bytes.len());
     println!("| | processor time of the server for one | against nginx |\n|---|---|---|");
     let times: Vec<Times> =
         candidates.iter().map(|candidate| Times::new(candidate.times.clone())).collect();

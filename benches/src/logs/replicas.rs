@@ -47,59 +47,60 @@ pub(super) async fn run(hub: &Hub) {
     println!();
     println!("## A device that is up to date\n");
     println!("| | requests | bytes sent | bytes received | both |\n|---|---|---|---|---|");
-    for (name, moved) in up_to_date {
-        let both = moved.iter().map(|(_, there, back)| there + back).collect();
-        let [requests, there, back] = moved_amounts(&moved);
+    for (name, traffic) in up_to_date {
+        let both = traffic.iter().map(|(_, there, back)| there + back).collect();
+        let [requests, there, back] = traffic_amounts(&traffic);
         println!("| {name} | {requests} | {there} | {back} | {} |", Amounts::new(both));
     }
     println!();
 }
 
 /// Number of requests, and bytes in each direction.
-type Moved = (u64, u64, u64);
+type Traffic = (u64, u64, u64);
 
-fn moved_amounts(moved: &[Moved]) -> [Amounts; 3] {
-    let pick = |pick: fn(&Moved) -> u64| Amounts::new(moved.iter().map(pick).collect());
-    [pick(|moved| moved.0), pick(|moved| moved.1), pick(|moved| moved.2)]
+fn traffic_amounts(traffic: &[Traffic]) -> [Amounts; 3] {
+    let pick = |pick: fn(&Traffic) -> u64| Amounts::new(traffic.iter().map(pick).collect());
+    [pick(|traffic| traffic.0), pick(|traffic| traffic.1), pick(|traffic| traffic.2)]
 }
 
 /// Measures the synchronisation of a new device, and the amounts of another synchronisation when it is up to
 /// date.
-async fn new_device(hub: &Hub, relay: &Relay, reading: &Reading, known: &Device) -> Vec<Moved> {
+async fn new_device(hub: &Hub, relay: &Relay, reading: &Reading, known: &Device) -> Vec<Traffic> {
     let (mut times, mut first, mut again) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..=ROUNDS {
-        let mut device = Device::new(hub.way(&hub.address, reading.log));
+        let mut device = Device::new(hub.log_access(&hub.address, reading.log));
         let began = Instant::now();
         device.synchronise().await;
         let took = began.elapsed();
         assert_eq!(device.reader.replica.state(), known.reader.replica.state());
-        let mut device = Device::new(hub.way(&relay.address, reading.log));
-        let [whole, nothing] = [moved(relay, &mut device).await, moved(relay, &mut device).await];
+        let mut device = Device::new(hub.log_access(&relay.address, reading.log));
+        let [whole, nothing] =
+            [traffic(relay, &mut device).await, traffic(relay, &mut device).await];
         if round > 0 {
             times.push(took);
             first.push(whole);
             again.push(nothing);
         }
     }
-    let [requests, there, back] = moved_amounts(&first);
+    let [requests, there, back] = traffic_amounts(&first);
     println!("| {} | {} | {requests} | {there} | {back} |", reading.name, Times::new(times));
     again
 }
 
 /// Amounts of one synchronisation over a relay.
-async fn moved(relay: &Relay, device: &mut Device) -> Moved {
-    let before = device.way.fetcher.traffic().requests();
+async fn traffic(relay: &Relay, device: &mut Device) -> Traffic {
+    let before = device.log_access.fetcher.traffic().requests();
     relay.passed();
     device.synchronise().await;
     let (there, back) = relay.passed();
-    (device.way.fetcher.traffic().requests() - before, there, back)
+    (device.log_access.fetcher.traffic().requests() - before, there, back)
 }
 
 impl Reading {
     /// Creates a device with these marks and a compacted log.
     async fn record(&self, hub: &Hub) -> Device {
         let feeds = feeds(FEEDS);
-        let mut device = Device::new(hub.way(&hub.address, self.log));
+        let mut device = Device::new(hub.log_access(&hub.address, self.log));
         device.subscribe(&feeds);
         for (place, feed) in feeds.iter().enumerate() {
             for number in 0..ARTICLES {
@@ -114,7 +115,7 @@ impl Reading {
             }
         }
         device.synchronise().await;
-        let log = &device.way.log;
+        let log = &device.log_access.log;
         let (mut replica, session) = read_reader_log(log, &random).await.expect("a log");
         let is_compacted = compact(log, &mut replica, &session, random()).await.expect("a hub");
         assert!(is_compacted, "the log of {} was not compacted", self.name);
@@ -129,7 +130,7 @@ async fn print_records(hub: &Hub) {
     println!("| | records | bytes |\n|---|---|---|");
     for count in [1, FEEDS] {
         let feeds = feeds(count);
-        let mut device = Device::new(hub.way(&hub.address, &format!("all-of-{count}")));
+        let mut device = Device::new(hub.log_access(&hub.address, &format!("all-of-{count}")));
         device.subscribe(&feeds);
         device.synchronise().await;
         let articles = FEEDS * ARTICLES / count;

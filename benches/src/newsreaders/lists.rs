@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
-use feedsync_server::{Config, Limits, Served, router};
+use feedsync_server::{Config, HubParts, Limits, router};
 use http::{Method, Request, StatusCode, header};
 use http_body_util::BodyExt as _;
 use tempfile::TempDir;
@@ -47,7 +47,7 @@ const LISTS: [(&str, &str, usize); 5] = [
 
 pub(super) fn run() {
     // Scaled down if a smaller size is requested.
-    let share = sample::most_items() as f64 / 1_000_000.0;
+    let share = sample::max_items() as f64 / 1_000_000.0;
     let scaled = |count: usize| (count as f64 * share) as usize;
     sample::runtime().block_on(async {
         let directory = TempDir::new().expect("a directory");
@@ -64,9 +64,9 @@ pub(super) fn run() {
             }
         }
         let limits = Limits { client_requests: 0, ..Limits::default() };
-        let served = Served {
+        let served = HubParts {
             newsreading: Some(hub.newsreading.clone()),
-            ..Served::from(hub.endpoint.clone())
+            ..HubParts::from(hub.endpoint.clone())
         };
         let router = router(served, Config { limits, ..Config::default() });
         println!("### Lists and marks, of {count} articles in {} feeds\n", feeds.len());
@@ -103,8 +103,8 @@ pub(super) fn run() {
             Times::new(times),
             Amounts::new(records)
         );
-        let shelf = hub.somebody().await.shelf().await.expect("a shelf");
-        let unread: u64 = shelf.feeds().iter().map(|feed| feed.unread).sum();
+        let subscription_view = hub.somebody().await.subscription_view().await.expect("a shelf");
+        let unread: u64 = subscription_view.feeds().iter().map(|feed| feed.unread).sum();
         assert_eq!(unread, (SMALL * scaled(2_000)) as u64, "the large feeds are read");
         println!();
     });

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
-use feedsync_aggregator::ShelvedFeed;
+use feedsync_aggregator::FeedView;
 use feedsync_client::fetch::{Fetched, Fetcher, Policy, Private, Request, Validators, address};
 use feedsync_log::Millis;
 use feedsync_store::{Environment as _, SystemEnvironment};
@@ -128,7 +128,7 @@ pub(crate) fn poll(directory: &Path, port: &str) {
         for _ in 0..ROUNDS {
             let since = now();
             let round = async {
-                hub.newsreading.schedule.hasten(&feeds).await.expect("hastened");
+                hub.newsreading.schedule.make_due(&feeds).await.expect("hastened");
                 settled(&hub, since).await;
             };
             times.push(timed(round).await);
@@ -158,11 +158,11 @@ async fn settled(hub: &Hub, since: Millis) {
         if due.is_some_and(|due| due <= now()) {
             continue;
         }
-        let shelf = hub.somebody().await.shelf().await.expect("a shelf");
-        let was_asked = |feed: &ShelvedFeed| feed.kept.state.checked >= Some(since);
-        if shelf.feeds().iter().all(was_asked) {
-            let is_whole = |feed: &ShelvedFeed| feed.kept.articles == ARTICLES as u64;
-            assert!(shelf.feeds().iter().all(is_whole), "each feed has its articles");
+        let subscription_view = hub.somebody().await.subscription_view().await.expect("a shelf");
+        let was_asked = |feed: &FeedView| feed.kept.state.checked >= Some(since);
+        if subscription_view.feeds().iter().all(was_asked) {
+            let is_whole = |feed: &FeedView| feed.kept.articles == ARTICLES as u64;
+            assert!(subscription_view.feeds().iter().all(is_whole), "each feed has its articles");
             return;
         }
     }

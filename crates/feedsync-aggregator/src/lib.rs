@@ -3,7 +3,7 @@
 //! [`FeedSchedule`] polls the feeds that users subscribe to, and stores their articles in a [`Library`].
 //! [`Readers`] gives access to the reading of each user: the subscriptions and marks of a log, applied to the
 //! stored articles. The user's other devices share the log. Every interface records changes in that log, and
-//! shows a [`Shelf`].
+//! shows a [`SubscriptionView`].
 
 mod library;
 mod polling;
@@ -11,8 +11,8 @@ mod reading;
 
 pub use library::*;
 pub use polling::{
-    FeedFinder, FeedKind, FeedSchedule, FindError, FoundFeed, LONGEST, MAX_FIND_TIME, NamedFeed,
-    SHORTEST, WebFinder,
+    FeedFinder, FeedKind, FeedSchedule, FindError, FoundFeed, MAX_FIND_TIME, MAX_POLL_INTERVAL,
+    MIN_POLL_INTERVAL, NamedFeed, WebFinder,
 };
 pub use reading::*;
 

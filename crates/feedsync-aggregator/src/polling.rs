@@ -3,7 +3,7 @@
 //! Due feeds are claimed in the library, so that only one of several processes polls a feed. Each host gets one
 //! request at a time. The requested intervals of publishers are respected (`pace`), and unchanged documents are
 //! not parsed again. After a 429 or 503 with `Retry-After`, all feeds of the host are on hold for at most a
-//! [day](LONGEST).
+//! [day](MAX_POLL_INTERVAL).
 
 mod article;
 mod fetch;
@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::library::{DueFeed, Library, LibraryError, Poll, PollState, Settled};
+use crate::library::{DueFeed, Library, LibraryError, Poll, PollChanges, PollState};
 use feedsync_client::fetch::{Fetcher, shown_text};
 use feedsync_endpoint::Endpoint;
 use feedsync_log::Millis;
@@ -29,25 +29,25 @@ use tracing::Instrument as _;
 use crate::reading::ReadingError;
 
 pub use find::{FeedFinder, FeedKind, FindError, FoundFeed, MAX_FIND_TIME, NamedFeed, WebFinder};
-pub use pace::{LONGEST, SHORTEST};
+pub use pace::{MAX_POLL_INTERVAL, MIN_POLL_INTERVAL};
 
 /// Duration of a claim.
 const LEASE: Duration = Duration::from_secs(20 * 60);
 
 /// Timeouts for a silent server, and for a whole request. Servers that are slow on purpose must not delay other
 /// feeds.
-const IDLE: Duration = Duration::from_secs(20);
-const OVERALL: Duration = Duration::from_secs(60);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
+const TOTAL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Interval of polling the library for due feeds without a notification.
-const LOOK: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Maximum number of concurrent polls.
-const AT_ONCE: usize = 16;
+const MAX_CONCURRENT: usize = 16;
 
 /// Maximum number of claimed feeds that wait for others of their hosts. It is large, so that one slow host does
 /// not delay other hosts.
-const CLAIMED: usize = 4_096;
+const MAX_CLAIMED: usize = 4_096;
 
 /// Polls the feeds of a library.
 #[derive(Clone)]
@@ -56,7 +56,7 @@ pub struct FeedSchedule {
     endpoint: Endpoint,
     fetcher: Fetcher,
     /// Notified when something may be due.
-    bell: Arc<Notify>,
+    notifier: Arc<Notify>,
 }
 
 /// Claimed feeds by host.
@@ -111,24 +111,25 @@ impl Waiting {
 }
 
 impl FeedSchedule {
-    /// Creates the schedule of a hub's library. `bell` is notified when something may be due. Private addresses
+    /// Creates the schedule of a hub's library. `notifier` is notified when something may be due. Private addresses
     /// and credentials are used only as long as the hub has no users, and so serves its own machine alone.
     pub fn new(
         library: Arc<dyn Library>,
         endpoint: Endpoint,
         fetcher: Fetcher,
-        bell: Arc<Notify>,
+        notifier: Arc<Notify>,
     ) -> Self {
         let policy = fetcher.policy();
-        let fetcher = fetcher.within(IDLE.min(policy.idle), OVERALL.min(policy.overall));
-        Self { library, endpoint, fetcher, bell }
+        let fetcher =
+            fetcher.within(IDLE_TIMEOUT.min(policy.idle), TOTAL_TIMEOUT.min(policy.overall));
+        Self { library, endpoint, fetcher, notifier }
     }
 
     /// Polls due feeds for as long as the future is polled. It may be dropped at any time; settled results stay.
     pub async fn run(self) {
         let (mut waiting, mut polls) = (Waiting::default(), JoinSet::new());
         loop {
-            let room = CLAIMED.saturating_sub(waiting.count + polls.len());
+            let room = MAX_CLAIMED.saturating_sub(waiting.count + polls.len());
             match self.claim(room).await {
                 Ok(due) => {
                     // Polling must end before the claim can pass to another process.
@@ -141,15 +142,15 @@ impl FeedSchedule {
             // Finished polls are replaced at once; the library is only queried again when few feeds wait.
             loop {
                 tokio::select! {
-                    () = sleep(LOOK) => break,
-                    () = self.bell.notified() => break,
+                    () = sleep(POLL_INTERVAL) => break,
+                    () = self.notifier.notified() => break,
                     Some(done) = polls.join_next() => match done {
                         Ok(host) => waiting.free(&host),
                         Err(error) => tracing::error!(%error, "the poll of a feed failed"),
                     },
                 }
                 self.begin(&mut waiting, &mut polls);
-                if waiting.count + polls.len() < AT_ONCE {
+                if waiting.count + polls.len() < MAX_CONCURRENT {
                     break;
                 }
             }
@@ -157,13 +158,13 @@ impl FeedSchedule {
     }
 
     fn begin(&self, waiting: &mut Waiting, polls: &mut JoinSet<String>) {
-        while polls.len() < AT_ONCE
+        while polls.len() < MAX_CONCURRENT
             && let Some(feed) = waiting.take(self.now())
         {
             let schedule = self.clone();
             polls.spawn(async move {
                 let host = host(&feed);
-                schedule.poll_and_tell(feed).await;
+                schedule.poll_and_log(feed).await;
                 host
             });
         }
@@ -180,16 +181,16 @@ impl FeedSchedule {
     }
 
     /// Polls a claimed feed and stores the result.
-    pub async fn poll(&self, feed: DueFeed) -> Result<Settled, ReadingError> {
+    pub async fn poll(&self, feed: DueFeed) -> Result<PollChanges, ReadingError> {
         let address = shown_text(feed.address.as_str());
         let span = tracing::info_span!("poll", feed = %feed.number, address);
         self.poll_within(feed).instrument(span).await
     }
 
-    async fn poll_within(&self, feed: DueFeed) -> Result<Settled, ReadingError> {
+    async fn poll_within(&self, feed: DueFeed) -> Result<PollChanges, ReadingError> {
         let (number, address) = (feed.number, feed.address.clone());
         let (now, chance) = (self.now(), self.endpoint.environment().random());
-        if let Some(until) = self.library.held(&host(&feed), now).await? {
+        if let Some(until) = self.library.host_hold(&host(&feed), now).await? {
             let state = PollState { due: until, ..feed.state.not_later_than(now) };
             let poll = Poll { state, document: None };
             return Ok(self.library.settle(number, poll, now).await?);
@@ -207,19 +208,19 @@ impl FeedSchedule {
         let head = poll.document.as_ref().map(|document| document.head.clone());
         let settled = self.library.settle(number, poll, now).await?;
         if let Some(head) = head {
-            icon::look(fetcher, &*self.library, &address, &head, now).await?;
+            icon::refresh_icon(fetcher, &*self.library, &address, &head, now).await?;
         }
         Ok(settled)
     }
 
     /// Makes feeds due now.
-    pub async fn hasten(&self, feeds: &[FeedNumber]) -> Result<(), LibraryError> {
-        self.library.hasten(feeds, self.now()).await?;
-        self.bell.notify_one();
+    pub async fn make_due(&self, feeds: &[FeedNumber]) -> Result<(), LibraryError> {
+        self.library.make_due(feeds, self.now()).await?;
+        self.notifier.notify_one();
         Ok(())
     }
 
-    async fn poll_and_tell(&self, feed: DueFeed) {
+    async fn poll_and_log(&self, feed: DueFeed) {
         let feed_number = feed.number;
         let address = shown_text(feed.address.as_str());
         match self.poll(feed).await {
@@ -240,7 +241,7 @@ impl FeedSchedule {
 
 /// Host and port of the server that a poll of the feed contacts.
 fn host(feed: &DueFeed) -> String {
-    host_of(feed.state.led_to.as_ref().unwrap_or(&feed.address).as_str())
+    host_of(feed.state.redirect_target.as_ref().unwrap_or(&feed.address).as_str())
 }
 
 /// Host and port of an address, in lower case.
@@ -255,9 +256,9 @@ fn host_of(address: &str) -> String {
 mod tests {
     use super::*;
 
-    fn due(number: i64, address: &str, led_to: Option<&str>) -> DueFeed {
-        let led_to = led_to.map(|address| address.parse().unwrap());
-        let state = PollState { led_to, ..PollState::default() };
+    fn due(number: i64, address: &str, redirect_target: Option<&str>) -> DueFeed {
+        let redirect_target = redirect_target.map(|address| address.parse().unwrap());
+        let state = PollState { redirect_target, ..PollState::default() };
         DueFeed { number: FeedNumber::new(number), address: address.parse().unwrap(), state }
     }
 

@@ -10,11 +10,11 @@ use feedsync_core::Format;
 use feedsync_store::EndpointName;
 
 use crate::commands;
-use crate::context::{Context, data_directory, remember_call};
+use crate::context::{Context, data_directory, set_invocation};
 use crate::explanation::explained;
 use crate::failure::{EXIT_CODES, Failure};
 use crate::logging;
-use crate::source::Way;
+use crate::source::NetworkAccess;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -142,8 +142,8 @@ impl Cli {
     async fn run_alone(self) -> Result<(), Failure> {
         let Self { global, command } = self;
         let json = global.json;
-        remember_call(&global);
-        let way = Way::new(data_directory(&global));
+        set_invocation(&global);
+        let way = NetworkAccess::new(data_directory(&global));
         let context = || Context::new(global);
         if !command.is_server() {
             logging::begin_if_requested()?;

@@ -14,8 +14,8 @@ use feedsync_store::{
 
 use crate::arguments::Global;
 use crate::failure::{Failure, Missing};
-use crate::source::Way;
-use crate::store::{self, Opened};
+use crate::source::NetworkAccess;
+use crate::store::{self, OpenStore};
 
 /// Name of the configuration file in a data directory.
 const CONFIGURATION: &str = "feedsync.toml";
@@ -35,13 +35,13 @@ pub(crate) struct Context {
 }
 
 /// An open endpoint with its store.
-pub(crate) struct Home {
+pub(crate) struct OpenEndpoint {
     /// The endpoint.
     pub(crate) endpoint: Endpoint,
     /// Its store.
     pub(crate) store: Arc<dyn Transfer>,
     /// The same store with the operations of its kind.
-    pub(crate) opened: Opened,
+    pub(crate) opened: OpenStore,
     /// Address of the store, without a password.
     pub(crate) place: String,
 }
@@ -89,26 +89,26 @@ impl Context {
     }
 
     /// Opens the store, which must be initialised.
-    pub(crate) async fn open(&self) -> Result<Home, Failure> {
+    pub(crate) async fn open(&self) -> Result<OpenEndpoint, Failure> {
         let address = self.address()?;
         check_not_lost(&address)?;
-        let Some(opened) = Opened::open(&address).await? else {
+        let Some(opened) = OpenStore::open(&address).await? else {
             let hint = format!("initialise it: {}", self.command("init"));
             let place = store::shown(&address);
             return Err(
                 Failure::store(format!("{place}: there is no endpoint here yet")).hint(hint)
             );
         };
-        Ok(Home::new(opened, &address))
+        Ok(OpenEndpoint::new(opened, &address))
     }
 
     /// Creates a new endpoint in the store.
-    pub(crate) async fn init(&self) -> Result<Home, Failure> {
+    pub(crate) async fn init(&self) -> Result<OpenEndpoint, Failure> {
         let address = self.address()?;
         check_not_lost(&address)?;
         let name = self.name.clone().unwrap_or_else(default_name);
-        match Opened::init(&address, &name).await {
-            Ok(opened) => Ok(Home::new(opened, &address)),
+        match OpenStore::init(&address, &name).await {
+            Ok(opened) => Ok(OpenEndpoint::new(opened, &address)),
             Err(error @ StoreError::Place { .. }) => Err(Failure::refused(error)),
             Err(error) => Err(error.into()),
         }
@@ -121,25 +121,25 @@ impl Context {
         &self,
         address: &StoreAddress,
         may_be_made: Result<(), Failure>,
-    ) -> Result<Home, Failure> {
-        if let Some(opened) = Opened::open(address).await? {
-            return Ok(Home::new(opened, address));
+    ) -> Result<OpenEndpoint, Failure> {
+        if let Some(opened) = OpenStore::open(address).await? {
+            return Ok(OpenEndpoint::new(opened, address));
         }
         check_not_lost(address)?;
         may_be_made?;
         let name = self.name.clone().unwrap_or_else(default_name);
-        let opened = match Opened::init(address, &name).await {
+        let opened = match OpenStore::init(address, &name).await {
             Err(error @ StoreError::Place { .. }) => {
-                Opened::open(address).await?.ok_or_else(|| Failure::store(error))?
+                OpenStore::open(address).await?.ok_or_else(|| Failure::store(error))?
             }
             made => made?,
         };
-        Ok(Home::new(opened, address))
+        Ok(OpenEndpoint::new(opened, address))
     }
 
     /// Access to the network, with the logins of the data directory.
-    pub(crate) fn way(&self) -> Way {
-        Way::new(Some(self.data.clone()))
+    pub(crate) fn way(&self) -> NetworkAccess {
+        NetworkAccess::new(Some(self.data.clone()))
     }
 
     /// Command line of this program with the same data directory and store.
@@ -167,8 +167,8 @@ fn check_not_lost(address: &StoreAddress) -> Result<(), Failure> {
     .hint(format!("put the last backup back: {restore}; or begin anew in another directory")))
 }
 
-impl Home {
-    fn new(opened: Opened, address: &StoreAddress) -> Self {
+impl OpenEndpoint {
+    fn new(opened: OpenStore, address: &StoreAddress) -> Self {
         // A user who has access to the store itself does not need to sign in.
         let local = Actor { user: None, address: Some("local".to_owned()) };
         let store = opened.store();
@@ -233,10 +233,10 @@ pub(crate) fn typed_id(id: &str) -> Result<ItemId, Failure> {
 }
 
 /// Name of the program and the options that name the data directory and the store.
-static CALL: OnceLock<String> = OnceLock::new();
+static INVOCATION: OnceLock<String> = OnceLock::new();
 
 /// Stores the global options, so that advice repeats them.
-pub(crate) fn remember_call(global: &Global) {
+pub(crate) fn set_invocation(global: &Global) {
     let mut call = program();
     let data = global.data.as_ref().filter(|data| default_directory().as_ref() != Some(*data));
     if let Some(data) = data {
@@ -247,12 +247,12 @@ pub(crate) fn remember_call(global: &Global) {
         call.push_str(&format!(" --store {}", quoted(&named.to_string())));
     }
     // This function is called once.
-    let _ = CALL.set(call);
+    let _ = INVOCATION.set(call);
 }
 
 /// A command line with the same data directory and store, for advice.
 pub(crate) fn command(arguments: &str) -> String {
-    format!("{} {arguments}", CALL.get_or_init(program))
+    format!("{} {arguments}", INVOCATION.get_or_init(program))
 }
 
 /// A command line with another data directory, for advice.

@@ -17,7 +17,7 @@ use feedsync_store::{
 };
 use serde_json::{Value, json};
 
-use crate::context::{Context, Home, command_at};
+use crate::context::{Context, OpenEndpoint, command_at};
 use crate::failure::{Failure, warn};
 
 /// Name of the directory within the data directory.
@@ -27,7 +27,7 @@ const DIRECTORY: &str = "dropped";
 const DESCRIPTION: &str = "dropped.json";
 
 /// Minimum age of an unfinished copy before it is removed.
-const UNFINISHED: Duration = Duration::from_secs(24 * 3_600);
+const MIN_UNFINISHED_AGE: Duration = Duration::from_secs(24 * 3_600);
 
 /// A dropped collection that is still stored.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ pub(crate) struct Dropped {
     /// Number of items that no remote had.
     pub(crate) unshown: u64,
     /// Roles of users in the collection.
-    pub(crate) roles: Vec<KeptRole>,
+    pub(crate) roles: Vec<StoredRole>,
     /// Id of the user to whom the collection was charged.
     pub(crate) charged: Option<UserId>,
 }
@@ -53,7 +53,7 @@ pub(crate) struct Dropped {
 /// Role of a user in a dropped collection. Only this user gets the role again, not a later user of the same
 /// name.
 #[derive(Debug)]
-pub(crate) struct KeptRole {
+pub(crate) struct StoredRole {
     /// Name of the user.
     user: UserName,
     /// Id of the user.
@@ -62,7 +62,7 @@ pub(crate) struct KeptRole {
     role: Role,
 }
 
-impl KeptRole {
+impl StoredRole {
     fn value(&self) -> Value {
         let Self { user, id, role } = self;
         json!({ "user": user.as_str(), "id": id.as_str(), "role": role.name() })
@@ -87,7 +87,7 @@ impl Dropped {
             "kept_until": until,
             "items": items,
             "unshown": unshown,
-            "roles": roles.iter().map(KeptRole::value).collect::<Value>(),
+            "roles": roles.iter().map(StoredRole::value).collect::<Value>(),
             "charged": charged.as_ref().map(UserId::as_str),
             "directory": directory,
         })
@@ -120,7 +120,7 @@ impl Dropped {
     /// charged to the same user as before.
     pub(crate) async fn give_roles(
         &self,
-        home: &Home,
+        home: &OpenEndpoint,
         collection: &CollectionName,
     ) -> Result<u64, Failure> {
         let users = home.store.users().await?;
@@ -128,7 +128,7 @@ impl Dropped {
             home.store.charge_collection(collection, &user.id).await?;
         }
         let mut given = 0;
-        for KeptRole { user, id, role } in &self.roles {
+        for StoredRole { user, id, role } in &self.roles {
             if users.iter().any(|found| found.id == *id) {
                 let collection = collection.clone();
                 let grant = Grant { user: user.clone(), collection, role: *role };
@@ -171,7 +171,7 @@ impl Dropped {
                 unshown: number("unshown")?,
                 // Earlier versions did not store roles.
                 roles: match value["roles"].as_array() {
-                    Some(roles) => roles.iter().map(KeptRole::read).collect::<Option<_>>()?,
+                    Some(roles) => roles.iter().map(StoredRole::read).collect::<Option<_>>()?,
                     None => Vec::new(),
                 },
                 charged: value["charged"].as_str().and_then(|id| UserId::new(id).ok()),
@@ -254,7 +254,7 @@ pub(crate) fn find(context: &Context, name: &CollectionName) -> Result<Dropped, 
 /// Copies a collection before it is dropped.
 pub(crate) async fn keep(
     context: &Context,
-    home: &Home,
+    home: &OpenEndpoint,
     name: &CollectionName,
     unshown: u64,
     period: Duration,
@@ -282,17 +282,21 @@ pub(crate) async fn keep(
     Ok(dropped)
 }
 
-async fn roles(home: &Home, name: &CollectionName) -> Result<Vec<KeptRole>, Failure> {
+async fn roles(home: &OpenEndpoint, name: &CollectionName) -> Result<Vec<StoredRole>, Failure> {
     let mut roles = Vec::new();
     for Grant { user, role, .. } in home.store.grants(GrantFilter::Collection(name)).await? {
         if let Some(found) = home.store.user(&user).await? {
-            roles.push(KeptRole { user, id: found.id, role });
+            roles.push(StoredRole { user, id: found.id, role });
         }
     }
     Ok(roles)
 }
 
-async fn copy(home: &Home, name: &CollectionName, directory: &Path) -> Result<u64, Failure> {
+async fn copy(
+    home: &OpenEndpoint,
+    name: &CollectionName,
+    directory: &Path,
+) -> Result<u64, Failure> {
     let endpoint = home.endpoint.identity().await?.name;
     let to = SqliteStore::init(directory, &endpoint, Arc::new(SystemEnvironment))?;
     let items = archive(&*home.store, &to, name).await?.items;
@@ -308,7 +312,7 @@ pub(crate) fn sweep(data: &Path) {
     for directory in directories(data) {
         let is_over = match Dropped::read(directory.clone()) {
             Description::Known(dropped) => dropped.until <= now(),
-            Description::Missing => age(&directory).is_some_and(|age| age > UNFINISHED),
+            Description::Missing => age(&directory).is_some_and(|age| age > MIN_UNFINISHED_AGE),
             // The store of this collection may be intact.
             Description::Unreadable { .. } => false,
         };

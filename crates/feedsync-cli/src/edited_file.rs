@@ -13,14 +13,17 @@ use feedsync_formats::{Limits, ReadOptions, sse};
 
 use crate::context::{command, quoted, typed_id};
 use crate::failure::{Failure, warn};
-use crate::source::{Source, Target, Way};
+use crate::source::{NetworkAccess, Source, Target};
 use crate::view;
 
 /// Maximum number of items that are searched for a similar name.
-const MOST_ITEMS: usize = 2_000;
+const MAX_SEARCHED_ITEMS: usize = 2_000;
 
 /// Reads a feed from a file, from standard input (`-`), or from an address. Returns its name, too.
-pub(crate) async fn read(name: &str, way: &Way) -> Result<(String, FeedDocument), Failure> {
+pub(crate) async fn read(
+    name: &str,
+    way: &NetworkAccess,
+) -> Result<(String, FeedDocument), Failure> {
     let source = Source::load(name, way).await?;
     let feed = feed(&source.name, &source.bytes)?;
     Ok((source.name, feed))
@@ -93,7 +96,7 @@ pub(crate) fn find<'f>(
         [] => {}
     }
     // The user may have typed an id or a title.
-    let items = feed.items().iter().take(MOST_ITEMS);
+    let items = feed.items().iter().take(MAX_SEARCHED_ITEMS);
     let names: Vec<_> = items
         .flat_map(|item| {
             [(item.id.to_string(), &item.id), (view::title(&item.winner.payload), &item.id)]
@@ -246,7 +249,7 @@ mod tests {
             fs::write(&path, "old").unwrap();
             let opened = OpenedFile::open(name).unwrap().unwrap();
             fs::write(&path, theirs).unwrap();
-            let Err(Failure::Said { code, message, .. }) = opened.replace(name, b"mine") else {
+            let Err(Failure::Message { code, message, .. }) = opened.replace(name, b"mine") else {
                 panic!("{theirs}")
             };
             assert_eq!((code, fs::read(&path).unwrap()), (1, theirs.as_bytes().to_vec()));
@@ -273,7 +276,7 @@ mod tests {
         let payload = Payload::new(Format::Json, text);
         let id = ItemId::new("a").unwrap();
         feed.merge([Item::create(id, Creation::default(), &stamp, payload).unwrap()]);
-        let Err(Failure::Said { message, .. }) = checked("n.json", &feed) else { panic!() };
+        let Err(Failure::Message { message, .. }) = checked("n.json", &feed) else { panic!() };
         assert!(message.contains("and feeds have at most 67108864"), "{message}");
     }
 

@@ -7,12 +7,12 @@ use feedsync_endpoint::did_you_mean;
 use feedsync_server::configuration::StoreAddress;
 use feedsync_store::{CollectionName, PageLimit};
 
-use crate::context::{Context, Home};
+use crate::context::{Context, OpenEndpoint};
 use crate::failure::{Failure, Missing};
 use crate::{store, view};
 
 /// Maximum number of items that are searched for a similar name.
-const MOST_ITEMS: usize = 2_000;
+const MAX_SEARCHED_ITEMS: usize = 2_000;
 
 /// Messages of SQLite for system errors, which a full disk may cause.
 const IO_ERRORS: [&str; 2] = ["disk I/O error", "unable to open database file"];
@@ -58,7 +58,7 @@ async fn near(context: &Context, missing: &Missing) -> Result<String, Failure> {
 
 /// Searches ids and titles of items, since the user may have typed either.
 async fn near_item(
-    home: &Home,
+    home: &OpenEndpoint,
     collection: &CollectionName,
     written: &str,
 ) -> Result<String, Failure> {
@@ -72,7 +72,7 @@ async fn near_item(
             names.push((view::title(&stored.item.winner.payload), id.clone()));
             names.push((id.clone(), id));
         }
-        if !page.more || names.len() >= 2 * MOST_ITEMS {
+        if !page.more || names.len() >= 2 * MAX_SEARCHED_ITEMS {
             break;
         }
     }

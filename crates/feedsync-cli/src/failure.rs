@@ -53,7 +53,7 @@ impl Missing {
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// A failure that is reported on standard error.
-    Said {
+    Message {
         /// Exit code.
         code: u8,
         /// Description of the failure.
@@ -73,7 +73,7 @@ impl fmt::Display for Failure {
     /// Writes the message without advice.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Said { message, .. } => f.write_str(message),
+            Self::Message { message, .. } => f.write_str(message),
             Self::Faults => f.write_str("there are faults"),
             Self::Closed => f.write_str("nobody reads on"),
         }
@@ -82,7 +82,7 @@ impl fmt::Display for Failure {
 
 impl Failure {
     fn said(code: u8, message: impl ToString) -> Self {
-        Self::Said { code, message: message.to_string(), hint: None, missing: None }
+        Self::Message { code, message: message.to_string(), hint: None, missing: None }
     }
 
     /// Failure for faults or a refusal (exit code 1).
@@ -114,8 +114,8 @@ impl Failure {
     #[must_use]
     pub(crate) fn hint(self, advice: impl ToString) -> Self {
         match self {
-            Self::Said { code, message, missing, .. } => {
-                Self::Said { code, message, hint: Some(advice.to_string()), missing }
+            Self::Message { code, message, missing, .. } => {
+                Self::Message { code, message, hint: Some(advice.to_string()), missing }
             }
             other => other,
         }
@@ -125,8 +125,8 @@ impl Failure {
     #[must_use]
     pub(crate) fn of_missing(self, missing: Missing) -> Self {
         match self {
-            Self::Said { code, message, hint, .. } => {
-                Self::Said { code, message, hint, missing: Some(missing) }
+            Self::Message { code, message, hint, .. } => {
+                Self::Message { code, message, hint, missing: Some(missing) }
             }
             other => other,
         }
@@ -135,7 +135,7 @@ impl Failure {
     /// Returns the object that does not exist, if the failure is about one.
     pub(crate) fn missing(&self) -> Option<&Missing> {
         match self {
-            Self::Said { missing, .. } => missing.as_ref(),
+            Self::Message { missing, .. } => missing.as_ref(),
             _ => None,
         }
     }
@@ -143,7 +143,7 @@ impl Failure {
     /// Appends to the message.
     #[must_use]
     pub(crate) fn add(mut self, more: &str) -> Self {
-        if let Self::Said { message, .. } = &mut self {
+        if let Self::Message { message, .. } = &mut self {
             message.push_str(more);
         }
         self
@@ -152,7 +152,7 @@ impl Failure {
     /// Prepends to the message.
     #[must_use]
     pub(crate) fn prefix(mut self, more: &str) -> Self {
-        if let Self::Said { message, .. } = &mut self {
+        if let Self::Message { message, .. } = &mut self {
             message.insert_str(0, more);
         }
         self
@@ -169,12 +169,12 @@ impl Failure {
     /// Reports the failure on standard error; returns the exit code.
     pub(crate) fn report(self) -> ExitCode {
         match self {
-            Self::Said { message, .. } if is_full(&message) => {
+            Self::Message { message, .. } if is_full(&message) => {
                 say("error", AnsiColor::Red, &message);
-                say("hint", AnsiColor::Cyan, FULL);
+                say("hint", AnsiColor::Cyan, DISK_FULL_ADVICE);
                 ExitCode::from(5)
             }
-            Self::Said { code, message, hint, .. } => {
+            Self::Message { code, message, hint, .. } => {
                 say("error", AnsiColor::Red, &message);
                 if let Some(hint) = hint {
                     say("hint", AnsiColor::Cyan, &hint);
@@ -188,7 +188,7 @@ impl Failure {
 }
 
 /// Advice for a full disk.
-const FULL: &str = "the disk is full: make room on it, then run the command again";
+const DISK_FULL_ADVICE: &str = "the disk is full: make room on it, then run the command again";
 
 /// Whether a message of the system or of a database says that the disk is full.
 fn is_full(message: &str) -> bool {

@@ -38,7 +38,7 @@ pub(crate) struct FeedFile<'a> {
 
 /// Counts and losses of a written feed.
 #[derive(Debug, Default)]
-pub(crate) struct Written {
+pub(crate) struct WrittenFeed {
     /// Number of items.
     pub(crate) items: u64,
     /// Digests of the media of the items, by file name.
@@ -54,15 +54,15 @@ impl FeedFile<'_> {
         endpoint: &Endpoint,
         target: &mut Target,
         advance: impl Fn(u64),
-    ) -> Result<Written, Failure> {
+    ) -> Result<WrittenFeed, Failure> {
         let (mut writer, mut out) = (FeedWriter::new(self.format), String::new());
         let (author, sharing) = (author(endpoint).await?, self.sharing());
         writer.begin(&mut out, &self.head(&author, &sharing)?);
-        let mut pages = Pages::new(endpoint, self);
-        let mut written = Written::default();
+        let mut pages = PageReader::new(endpoint, self);
+        let mut written = WrittenFeed::default();
         while let Some(mut items) = pages.next().await? {
             written.items += items.len() as u64;
-            items.iter_mut().for_each(|item| written.lead_to_media(item, self.media));
+            items.iter_mut().for_each(|item| written.link_media(item, self.media));
             items.iter().for_each(|item| writer.item(&mut out, item));
             target.write(out.as_bytes())?;
             out.clear();
@@ -79,18 +79,18 @@ impl FeedFile<'_> {
         endpoint: &Endpoint,
         target: &mut Target,
         dates: &sse::Dates,
-    ) -> Result<Written, Failure> {
+    ) -> Result<WrittenFeed, Failure> {
         let (author, sharing) = (author(endpoint).await?, self.sharing());
-        let mut pages = Pages::new(endpoint, self);
-        let mut written = Written::default();
+        let mut pages = PageReader::new(endpoint, self);
+        let mut written = WrittenFeed::default();
         let mut all = Vec::new();
         while let Some(mut items) = pages.next().await? {
-            items.iter_mut().for_each(|item| written.lead_to_media(item, self.media));
+            items.iter_mut().for_each(|item| written.link_media(item, self.media));
             all.extend(items);
         }
         let exported = sse::export(self.format, &self.head(&author, &sharing)?, dates, &all);
         target.write(exported.text.as_bytes())?;
-        Ok(Written { items: all.len() as u64, losses: exported.losses, ..written })
+        Ok(WrittenFeed { items: all.len() as u64, losses: exported.losses, ..written })
     }
 
     fn sharing(&self) -> Sharing {
@@ -122,10 +122,10 @@ impl FeedFile<'_> {
     }
 }
 
-impl Written {
+impl WrittenFeed {
     /// Adds links to media files to the versions of an item that consist of media (RFC 4287 4.1.2), if a
     /// directory is given. Records these media.
-    fn lead_to_media(&mut self, item: &mut Item<Payload>, directory: Option<&str>) {
+    fn link_media(&mut self, item: &mut Item<Payload>, directory: Option<&str>) {
         for version in item.versions_mut() {
             let Some(blob) = media(&version.payload) else { continue };
             let digest = Digest::from_bytes(blob.sha256);
@@ -155,7 +155,7 @@ async fn author(endpoint: &Endpoint) -> Result<String, EndpointError> {
 }
 
 /// Reader of the items of a feed, page by page.
-struct Pages<'a> {
+struct PageReader<'a> {
     endpoint: &'a Endpoint,
     publication: &'a Publication,
     cursor: Option<Cursor>,
@@ -169,7 +169,7 @@ enum Cursor {
     Id(Option<ItemId>),
 }
 
-impl<'a> Pages<'a> {
+impl<'a> PageReader<'a> {
     fn new(endpoint: &'a Endpoint, file: &FeedFile<'a>) -> Self {
         let publication = file.publication;
         let cursor = match file.extent {
@@ -238,12 +238,12 @@ mod tests {
             file.write(&endpoint, &mut target, |_| {}).await
         };
         for extent in [Extent::Partial, Extent::Complete] {
-            assert!(matches!(write(extent).await, Ok(Written { items: 0, .. })));
+            assert!(matches!(write(extent).await, Ok(WrittenFeed { items: 0, .. })));
         }
         endpoint.store().drop_collection(&notes).await.unwrap();
         endpoint.store().create_collection(new).await.unwrap();
         for extent in [Extent::Partial, Extent::Complete] {
-            let Err(Failure::Said { message, .. }) = write(extent).await else {
+            let Err(Failure::Message { message, .. }) = write(extent).await else {
                 panic!("{extent:?}")
             };
             assert_eq!(message, "notes was purged or made anew while it was read: read it again");

@@ -33,7 +33,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Minimum number of worker threads: with two, a blocked thread does not stop the other tasks, even on a
 /// machine with one core.
-const LEAST_THREADS: usize = 2;
+const MIN_THREADS: usize = 2;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -44,9 +44,9 @@ fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
     };
-    let threads = std::thread::available_parallelism().map_or(LEAST_THREADS, NonZero::get);
+    let threads = std::thread::available_parallelism().map_or(MIN_THREADS, NonZero::get);
     let outcome = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(threads.max(LEAST_THREADS))
+        .worker_threads(threads.max(MIN_THREADS))
         .enable_all()
         .build()
         .map_err(|error| Failure::store(format!("cannot start: {error}")))

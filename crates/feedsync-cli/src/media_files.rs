@@ -5,14 +5,14 @@ use std::path::Path;
 
 use feedsync_store::Digest;
 
-use crate::context::Home;
+use crate::context::OpenEndpoint;
 use crate::failure::{Failure, warn};
 use crate::source::Target;
 
 /// Writes the media files that do not exist yet. A file is named by the digest of its content, so it never
 /// changes.
 pub(crate) async fn write_media(
-    home: &Home,
+    home: &OpenEndpoint,
     directory: &Path,
     media: &BTreeMap<String, Digest>,
 ) -> Result<(), Failure> {

@@ -8,7 +8,7 @@ use console::Term;
 use crate::failure::Failure;
 
 /// Maximum size of a secret, in bytes.
-const MOST: u64 = 4_096;
+const MAX_BYTES: u64 = 4_096;
 
 /// Reads a secret from the first line of standard input, or asks for it on the terminal.
 pub(crate) fn ask(question: &str, from_input: bool, option: &str) -> Result<String, Failure> {
@@ -31,9 +31,9 @@ pub(crate) fn ask_new(question: &str, from_input: bool, option: &str) -> Result<
 fn first_line() -> Result<String, Failure> {
     let failed = |error: io::Error| Failure::file("standard input", &error);
     let mut bytes = Vec::new();
-    io::stdin().lock().take(MOST + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > MOST {
-        return Err(Failure::usage(format!("more than {MOST} bytes on standard input")));
+    io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(Failure::usage(format!("more than {MAX_BYTES} bytes on standard input")));
     }
     let text = String::from_utf8(bytes)
         .map_err(|_| Failure::usage("what is on standard input is not UTF-8"))?;

@@ -1,7 +1,7 @@
 //! Signals from the user or the system.
 
 /// Completes when the user or the system asks the program to stop.
-pub(crate) async fn asked_to_stop() {
+pub(crate) async fn stop_requested() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};

@@ -28,7 +28,7 @@ pub(crate) struct Source {
 
 impl Source {
     /// Reads a file, `-` for standard input, or an `http` or `https` address.
-    pub(crate) async fn load(name: &str, way: &Way) -> Result<Self, Failure> {
+    pub(crate) async fn load(name: &str, way: &NetworkAccess) -> Result<Self, Failure> {
         if name.starts_with("http://") || name.starts_with("https://") {
             let shown = shown_text(name);
             let _progress = Progress::spinner(&format!("reading {shown}"));
@@ -79,12 +79,12 @@ impl Source {
 }
 
 /// Access to the network for commands that the user runs.
-pub(crate) struct Way {
+pub(crate) struct NetworkAccess {
     /// Data directory with the logins, if there is one.
     logins: Option<PathBuf>,
 }
 
-impl Way {
+impl NetworkAccess {
     /// Creates an access to the network with the logins of a data directory.
     pub(crate) fn new(data: Option<PathBuf>) -> Self {
         Self { logins: data }

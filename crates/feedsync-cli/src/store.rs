@@ -15,12 +15,12 @@ pub(crate) const VARIABLE: &str = "FEEDSYNC_STORE";
 
 /// An open store with the operations of its kind.
 #[derive(Clone)]
-pub(crate) enum Opened {
+pub(crate) enum OpenStore {
     Sqlite(Arc<SqliteStore>),
     Postgres(Arc<PostgresStore>),
 }
 
-impl Opened {
+impl OpenStore {
     /// Opens the store at an address; `None` if it is not initialised.
     pub(crate) async fn open(address: &StoreAddress) -> Result<Option<Self>, StoreError> {
         let environment = Arc::new(SystemEnvironment);
@@ -108,7 +108,7 @@ mod tests {
             "mysql://anna:geheim@db/hub",
             "geheim",
         ] {
-            let Err(Failure::Said { code, message, hint, .. }) = named("--store", wrong) else {
+            let Err(Failure::Message { code, message, hint, .. }) = named("--store", wrong) else {
                 panic!("{wrong}")
             };
             assert_eq!(code, 2);

@@ -8,7 +8,7 @@ use std::process::Command;
 use feedsync_test::postgres::Cluster;
 #[cfg(unix)]
 use support::database::database;
-use support::{Hub, Place, has, lacks, output};
+use support::{Hub, TestDirectory, has, lacks, output};
 
 const PASSWORD: &str = "correct horse";
 
@@ -36,7 +36,7 @@ fn drive(store: Option<&str>, user: Option<&str>) {
     if !has_client() {
         return;
     }
-    let place = Place::new();
+    let place = TestDirectory::new();
     let at: Vec<&str> = store.into_iter().flat_map(|store| ["--store", store]).collect();
     let base = [&["--data", "hub"], &at[..]].concat();
     let run = |arguments: &[&str]| {

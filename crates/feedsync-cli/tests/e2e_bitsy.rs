@@ -7,7 +7,7 @@ mod bitsy;
 
 use std::time::{Duration, Instant};
 
-use bitsy::{ATOM, Gateway, PATIENCE, Page, Scene, feed};
+use bitsy::{ATOM, Gateway, Page, Scene, TIMEOUT, feed};
 use serde_json::{Value, json};
 use support::origin::Origin;
 
@@ -81,7 +81,7 @@ fn built_subscriptions_are_listed_once_and_events_of_a_restarted_gateway_are_acc
     page.settles("globalThis.other = bitsy.subscriptionBuilder().setFeed('/other').build()");
     page.comes("other.lastUpdated > 0");
     let becomes = |count: usize| {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         while gateway.run(&["status"])["subscriptions"].as_array().unwrap().len() != count {
             assert!(Instant::now() < end, "there are not {count} subscriptions");
         }
@@ -289,7 +289,7 @@ fn pages_of_different_origins_see_only_what_they_may() {
     other.answers("GET", "/page", 200, "Content-Type: text/html\r\n", &page);
     browser.go(&format!("{foreign}/page"));
     browser.ask("void bitsy.ready.then(() => { globalThis.said = 'in'; }, () => { globalThis.said = 'out'; })");
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     while browser.ask("globalThis.said ?? 'nothing'") == "nothing" {
         assert!(Instant::now() < end, "it is not said whether the page is let in");
         std::thread::sleep(Duration::from_millis(20));
@@ -362,7 +362,7 @@ fn people_see_and_steer_the_gateway_by_the_keyboard() {
     browser.press(support::browser::ENTER);
     browser.sees("The edit is made again");
     browser.sees("There are no errors.");
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     while server.asked("PUT", "/feed/entry").len() < 2 {
         assert!(Instant::now() < end, "it is not sent again");
         std::thread::sleep(Duration::from_millis(20));

@@ -8,7 +8,7 @@ mod bitsy;
 
 use std::time::{Duration, Instant};
 
-use bitsy::{ATOM, PATIENCE, Page, Scene, feed};
+use bitsy::{ATOM, Page, Scene, TIMEOUT, feed};
 
 #[test]
 fn response_of_a_restarted_gateway_is_accepted_before_its_events() {
@@ -84,7 +84,7 @@ fn temporary_objects_are_released_once_a_subscription_is_built() {
     build(20);
     // Each subscription has listeners of two kinds.
     let most = first + 2 * 20;
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     let mut now = held();
     while now > most {
         assert!(Instant::now() < end, "{now} sets are held, and not {most}");

@@ -9,9 +9,9 @@ mod bitsy;
 
 use std::time::{Duration, Instant};
 
-use bitsy::{ATOM, Gateway, PATIENCE, Page, feed};
+use bitsy::{ATOM, Gateway, Page, TIMEOUT, feed};
 use serde_json::json;
-use support::Place;
+use support::TestDirectory;
 use support::browser::Browser;
 use support::origin::Origin;
 
@@ -79,7 +79,7 @@ fn cannot(browser: &Browser, url: &str) {
             "(() => {{ globalThis.told = undefined; fetch('{url}', {init}).then(\
              (answer) => {{ told = answer.status; }}, (error) => {{ told = error.name; }}); }})()"
         ));
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         while browser.ask("globalThis.told === undefined") == true {
             assert!(Instant::now() < end, "{url} is not answered");
             std::thread::sleep(Duration::from_millis(20));
@@ -97,7 +97,7 @@ fn nothing_arrived(server: &Origin) {
 #[test]
 fn a_page_of_an_allowed_origin_reads_and_edits_in_reverse_mode_and_no_other() {
     let Some(browser) = Browser::start() else { return };
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (server, pages) = (server(), Origin::start());
     let authority = format!("127.0.0.1:{}", server.port);
     let allowed = format!("http://127.0.0.1:{}", pages.port);
@@ -120,7 +120,7 @@ fn a_page_of_an_allowed_origin_reads_and_edits_in_reverse_mode_and_no_other() {
 
 #[test]
 fn below_a_prefix_a_page_reads_and_edits_as_through_a_cross_domain_proxy() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (server, pages) = (server(), Origin::start());
     let base = format!("http://127.0.0.1:{}", server.port);
     let configuration = format!(

@@ -11,7 +11,7 @@ mod desktop;
 use desktop::{Articles, Newsreader};
 use support::newsroom::{Marks, feed, known};
 use support::web::WebServer;
-use support::{Hub, Place, has, output, until};
+use support::{Hub, TestDirectory, has, output, until};
 
 fn marks(read: bool, starred: bool) -> Marks {
     Marks { read, starred }
@@ -25,7 +25,7 @@ fn newly_read(before: &Articles, now: &Articles) -> Option<String> {
 
 #[test]
 fn marks_of_one_desktop_newsreader_reach_the_log_and_the_other() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let Some(web) = WebServer::nginx(&place, "", "default_type application/rss+xml;") else {
         return;
     };

@@ -19,17 +19,17 @@ use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
 
-use gateways::application::{Answer, Application, ENTRY, Way, entry};
+use gateways::application::{Answer, Application, ENTRY, Route, entry};
 use gateways::gateway::Gateway;
 use gateways::hub::{AUTHORIZATION, Hub, LOGIN};
 use gateways::listing::titles;
 use gateways::writer::Writer;
 use support::web::WebServer;
-use support::{Place, has, lacks};
+use support::{TestDirectory, has, lacks};
 
 /// Continues to work while the hub is unavailable, such as on a laptop without a network.
-fn write_without_a_network(way: fn(String) -> Way) {
-    let place = Place::new();
+fn write_without_a_network(way: fn(String) -> Route) {
+    let place = TestDirectory::new();
     let mut hub = Hub::start(&place);
     let mut gateway = Gateway::start(&place, hub.authority());
     let application = Application::new(way(gateway.address.clone()), Some(LOGIN));
@@ -120,12 +120,12 @@ fn media_of(feed: &Answer) -> String {
 
 #[test]
 fn an_application_goes_on_without_its_server_in_reverse_mode() {
-    write_without_a_network(Way::Reverse);
+    write_without_a_network(Route::Reverse);
 }
 
 #[test]
 fn an_application_goes_on_without_its_server_through_a_proxy() {
-    write_without_a_network(Way::Proxy);
+    write_without_a_network(Route::Proxy);
 }
 
 /// Number of times that the gateway is killed: 20, or 200 with `FEEDSYNC_LONG`.
@@ -139,12 +139,12 @@ fn every_acknowledged_write_arrives_once_while_the_gateway_is_killed() {
     let seed =
         given.map_or_else(|| SystemEnvironment.random(), |text| text.parse().expect("a number"));
     eprintln!("FEEDSYNC_SEED={seed}");
-    let place = Place::new();
+    let place = TestDirectory::new();
     let mut hub = Hub::start(&place);
     let mut gateway = Gateway::start(&place, hub.authority());
     let notes = hub.notes();
     gateway.subscribe(&notes, Some(AUTHORIZATION));
-    let ways = [Way::Reverse(gateway.address.clone()), Way::Proxy(gateway.address.clone())];
+    let ways = [Route::Reverse(gateway.address.clone()), Route::Proxy(gateway.address.clone())];
     let working = AtomicBool::new(true);
     let mut random = SmallRng::seed_from_u64(seed);
     let writers: Vec<Writer> = thread::scope(|scope| {
@@ -193,10 +193,10 @@ fn every_acknowledged_write_arrives_once_while_the_gateway_is_killed() {
 
 #[test]
 fn a_full_disk_refuses_what_it_cannot_keep_and_loses_nothing() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let mut hub = Hub::start(&place);
     let Some(gateway) = Gateway::on_a_small_disk(&place, hub.authority()) else { return };
-    let application = Application::new(Way::Proxy(gateway.address.clone()), Some(LOGIN));
+    let application = Application::new(Route::Proxy(gateway.address.clone()), Some(LOGIN));
     let notes = hub.notes();
     gateway.subscribe(&notes, Some(AUTHORIZATION));
     hub.kill();
@@ -246,10 +246,10 @@ fn a_client_of_atompub_creates_edits_and_deletes_without_its_server() {
     if !has("perl") || !(asked().status.success() || lacks("libatompub-perl")) {
         return;
     }
-    let place = Place::new();
+    let place = TestDirectory::new();
     let mut hub = Hub::start(&place);
     let gateway = Gateway::start(&place, hub.authority());
-    let application = Application::new(Way::Reverse(gateway.address.clone()), Some(LOGIN));
+    let application = Application::new(Route::Reverse(gateway.address.clone()), Some(LOGIN));
     for title in ["Bread", "Butter"] {
         let made = hub.application().post(&hub.notes(), &entry(title));
         assert_eq!(made.status, 201, "{}", made.text());
@@ -282,7 +282,7 @@ fn a_client_of_atompub_creates_edits_and_deletes_without_its_server() {
 /// An independent server with files that are put and deleted, and a feed that links to them.
 #[test]
 fn nginx_gets_what_was_put_and_deleted_without_it() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     const TYPES: &str = "types {
         application/atom+xml atom;
         \"application/atom+xml;type=entry\" entry;
@@ -308,7 +308,7 @@ fn nginx_gets_what_was_put_and_deleted_without_it() {
     );
     let mut gateway = Gateway::start(&place, &nginx.authority);
     gateway.subscribe(&nginx.url("feed.atom"), None);
-    let ways = [Way::Reverse(gateway.address.clone()), Way::Proxy(gateway.address.clone())];
+    let ways = [Route::Reverse(gateway.address.clone()), Route::Proxy(gateway.address.clone())];
     let [reverse, proxy] = ways.map(|way| Application::new(way, None));
     nginx.kill();
 

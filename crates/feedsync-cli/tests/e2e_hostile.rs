@@ -16,7 +16,7 @@ use firefox::Firefox;
 use serde_json::Value;
 use support::browser::Browser;
 use support::origin::Origin;
-use support::{Hub, Place, output, until};
+use support::{Hub, TestDirectory, output, until};
 
 const XHTML: &str = "http://www.w3.org/1999/xhtml";
 
@@ -54,7 +54,7 @@ fn opml(script: &str) -> String {
 }
 
 /// Sends a request to the hub with curl; returns the headers of the response, which must be a success.
-fn send(place: &Place, method: &str, url: &str, kind: &str, body: &str) -> String {
+fn send(place: &TestDirectory, method: &str, url: &str, kind: &str, body: &str) -> String {
     place.write("body", body);
     let kind = format!("Content-Type: {kind}");
     let arguments = [
@@ -76,7 +76,7 @@ fn send(place: &Place, method: &str, url: &str, kind: &str, body: &str) -> Strin
 }
 
 /// Starts a hub with hostile content; returns it with the addresses that a browser could open.
-fn hub(place: &Place, server: &Origin) -> (Hub, Vec<String>) {
+fn hub(place: &TestDirectory, server: &Origin) -> (Hub, Vec<String>) {
     let script = script(server);
     let desk = place.desk("desk");
     let mut paths = vec!["/nowhere/%3Cscript%3Ealert(1)%3C/script%3E".to_owned()];
@@ -139,8 +139,8 @@ fn hub(place: &Place, server: &Origin) -> (Hub, Vec<String>) {
 }
 
 /// Shows all addresses in a browser, and checks that scripts ran only in the server's own document.
-fn check(show: impl FnOnce(&str, &Place) -> Option<Box<dyn std::any::Any>>) {
-    let (place, server) = (Place::new(), Origin::start());
+fn check(show: impl FnOnce(&str, &TestDirectory) -> Option<Box<dyn std::any::Any>>) {
+    let (place, server) = (TestDirectory::new(), Origin::start());
     let (hub, paths) = hub(&place, &server);
     let control = format!("http://127.0.0.1:{}/control", server.port);
     let kind = "Content-Type: application/xml\r\n";

@@ -5,11 +5,11 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use support::{Hub, Place, has, output};
+use support::{Hub, TestDirectory, has, output};
 
 #[test]
 fn commands_and_a_running_hub_share_one_data_directory() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let hub = Hub::start(&place, "desk");
     let id = desk.add("Milk", "two litres");
@@ -38,7 +38,7 @@ fn commands_and_a_running_hub_share_one_data_directory() {
 
 #[test]
 fn commands_that_write_at_once_lose_nothing() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let _hub = Hub::start(&place, "desk");
     let mut writers = Vec::new();
@@ -59,7 +59,7 @@ fn commands_that_write_at_once_lose_nothing() {
 
 #[test]
 fn two_endpoints_come_in_step_through_a_hub_with_a_conflict_and_its_resolution() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (_desk, laptop, phone) = (place.desk("hub"), place.desk("laptop"), place.bare("phone"));
     let hub = Hub::start(&place, "hub");
     let id = laptop.add("Milk", "two litres");
@@ -96,7 +96,7 @@ fn two_endpoints_come_in_step_through_a_hub_with_a_conflict_and_its_resolution()
 
 #[test]
 fn a_dry_run_changes_nothing_at_either_end() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (hub_desk, laptop) = (place.desk("hub"), place.desk("laptop"));
     let hub = Hub::start(&place, "hub");
     laptop.add("Milk", "x");
@@ -110,7 +110,7 @@ fn a_dry_run_changes_nothing_at_either_end() {
 
 #[test]
 fn pulling_and_pushing_go_one_way() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (hub_desk, laptop) = (place.desk("hub"), place.desk("laptop"));
     let hub = Hub::start(&place, "hub");
     laptop.add("Milk", "x");
@@ -124,7 +124,7 @@ fn pulling_and_pushing_go_one_way() {
 
 #[test]
 fn watching_brings_changes_of_both_ends() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (hub_desk, laptop) = (place.desk("hub"), place.desk("laptop"));
     let hub = Hub::start(&place, "hub");
     laptop.ok(&["sync", "notes", &hub.notes()]);
@@ -147,7 +147,7 @@ fn watching_brings_changes_of_both_ends() {
 
 #[test]
 fn a_hub_listens_on_loopback_only_and_initialises_a_fresh_directory() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.run(&["--data", "x", "serve", "--listen", "0.0.0.0:0"]).fails(1, "loopback");
     assert!(!place.path("x").exists());
     let hub = Hub::start(&place, "fresh");
@@ -159,7 +159,7 @@ fn a_hub_listens_on_loopback_only_and_initialises_a_fresh_directory() {
 
 #[test]
 fn a_collection_that_the_hub_does_not_have_is_a_failure_of_the_remote() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let laptop = place.desk("laptop");
     let _hub_desk = place.bare("hub");
     let hub = Hub::start(&place, "hub");
@@ -169,7 +169,7 @@ fn a_collection_that_the_hub_does_not_have_is_a_failure_of_the_remote() {
 
 #[test]
 fn feeds_of_the_web_come_in_step() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (_hub_desk, laptop, phone) = (place.desk("hub"), place.desk("laptop"), place.bare("phone"));
     let hub = Hub::start(&place, "hub");
     let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../feedsync-test/fixtures");

@@ -6,7 +6,7 @@ mod support;
 use std::path::Path;
 use std::process::Stdio;
 
-use support::{Desk, Hub, Place};
+use support::{Hub, TestDirectory, TestEndpoint};
 
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
@@ -22,7 +22,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// Contents of all versions of an endpoint, including conflicts.
-fn contents(desk: &Desk<'_>) -> Vec<String> {
+fn contents(desk: &TestEndpoint<'_>) -> Vec<String> {
     let text = |value: &serde_json::Value| value["content"].as_str().unwrap_or_default().to_owned();
     let items = desk.json(&["ls", "notes"]);
     let mut contents: Vec<_> = items.as_array().unwrap().iter().map(text).collect();
@@ -33,7 +33,7 @@ fn contents(desk: &Desk<'_>) -> Vec<String> {
     contents
 }
 
-fn settle(desks: &[&Desk<'_>]) {
+fn settle(desks: &[&TestEndpoint<'_>]) {
     for _ in 0..3 {
         for desk in desks {
             desk.ok(&["sync"]);
@@ -43,7 +43,7 @@ fn settle(desks: &[&Desk<'_>]) {
 
 #[test]
 fn edits_synchronised_after_a_backup_survive_its_restoration() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (_hub_desk, laptop) = (place.desk("hub"), place.desk("laptop"));
     let hub = Hub::start(&place, "hub");
     let ids: Vec<_> = (0..5).map(|number| laptop.add(&format!("note {number}"), "first")).collect();
@@ -64,20 +64,20 @@ fn edits_synchronised_after_a_backup_survive_its_restoration() {
     expected.push("edited after the restoration".into());
     expected.sort();
     assert_eq!(contents(&laptop), expected);
-    let hub_desk = Desk::of(&place, "hub");
+    let hub_desk = TestEndpoint::of(&place, "hub");
     assert_eq!(contents(&hub_desk), expected);
 }
 
 #[test]
 fn two_copies_of_one_directory_lose_nothing_of_each_other() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (_hub_desk, laptop) = (place.desk("hub"), place.desk("laptop"));
     let hub = Hub::start(&place, "hub");
     let shared = laptop.add("Shared", "before");
     laptop.ok(&["sync", "notes", &hub.notes()]);
 
     copy(&place.path("laptop"), &place.path("copy"));
-    let clone = Desk::of(&place, "copy");
+    let clone = TestEndpoint::of(&place, "copy");
     for (desk, who) in [(&laptop, "original"), (&clone, "copy")] {
         desk.ok(&["edit", "notes", &shared, "--content", &format!("by the {who}")]);
         for number in 0..3 {
@@ -91,14 +91,14 @@ fn two_copies_of_one_directory_lose_nothing_of_each_other() {
         .collect();
     expected.extend(["by the copy".into(), "by the original".into()]);
     expected.sort();
-    for desk in [&laptop, &clone, &Desk::of(&place, "hub")] {
+    for desk in [&laptop, &clone, &TestEndpoint::of(&place, "hub")] {
         assert_eq!(contents(desk), expected);
     }
 }
 
 #[test]
 fn a_hub_that_is_killed_again_and_again_loses_nothing_that_was_pushed() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (_hub_desk, laptop) = (place.desk("hub"), place.desk("laptop"));
     let mut acknowledged = Vec::new();
     for life in 0..6 {
@@ -108,7 +108,7 @@ fn a_hub_that_is_killed_again_and_again_loses_nothing_that_was_pushed() {
         laptop.ok(&["sync", "notes", &hub.notes()]);
         drop(hub);
     }
-    let items = Desk::of(&place, "hub").json(&["ls", "notes"]);
+    let items = TestEndpoint::of(&place, "hub").json(&["ls", "notes"]);
     let items = items.as_array().unwrap();
     assert_eq!(items.len(), acknowledged.len());
     for id in &acknowledged {
@@ -124,7 +124,7 @@ fn followers_of_a_hub_miss_and_repeat_nothing_while_commands_write_beside_it() {
     if !support::has("curl") {
         return;
     }
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let hub = Hub::start(&place, "desk");
     let follow = || {

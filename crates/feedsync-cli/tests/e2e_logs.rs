@@ -9,7 +9,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use support::{Hub, Place, has, output, until};
+use support::{Hub, TestDirectory, has, output, until};
 
 /// Blocks of shell commands in the document.
 fn blocks() -> Vec<String> {
@@ -20,7 +20,7 @@ fn blocks() -> Vec<String> {
 }
 
 /// Runs the blocks in one shell; returns the output of each.
-fn run(place: &Place, hub: &Hub, blocks: &[String]) -> Vec<String> {
+fn run(place: &TestDirectory, hub: &Hub, blocks: &[String]) -> Vec<String> {
     const END: &str = "==== the next block ====";
     let script = blocks.join(&format!("echo '{END}'\n"));
     let script = format!("set -euo pipefail\n{script}").replace("http://127.0.0.1:4287", &hub.url);
@@ -57,7 +57,7 @@ fn the_walk_of_the_document_leads_through_the_life_of_a_log() {
     if !has("bash") || !has("curl") {
         return;
     }
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.bare("hub");
     let hub = Hub::start(&place, "hub");
     let printed = run(&place, &hub, &blocks());
@@ -93,7 +93,7 @@ fn an_event_comes_with_each_append_and_a_generation_goes_when_it_is_kept_no_long
     if !has("bash") || !has("curl") {
         return;
     }
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.bare("hub");
     let hub = Hub::start(&place, "hub");
     let blocks = blocks();

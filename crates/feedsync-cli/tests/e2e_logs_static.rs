@@ -11,17 +11,17 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 
 use support::application::{Answer, Application};
-use support::web::{Asked, WebServer};
-use support::{Desk, Place, has, output, until};
+use support::web::{RecordedRequest, WebServer};
+use support::{TestDirectory, TestEndpoint, has, output, until};
 
 const FEED: &str = "https://news.example/feed";
 
-type Start = fn(&Place) -> Option<WebServer>;
+type Start = fn(&TestDirectory) -> Option<WebServer>;
 
 const NGINX: Start = |place| WebServer::nginx(place, "", "");
 const BOTH: [Start; 2] = [NGINX, WebServer::lighttpd];
 
-fn append(place: &Place, file: &str, text: &str) {
+fn append(place: &TestDirectory, file: &str, text: &str) {
     let mut file = OpenOptions::new().append(true).open(place.path(file)).unwrap();
     file.write_all(text.as_bytes()).unwrap();
 }
@@ -35,7 +35,7 @@ fn told(answer: &Answer) -> (u16, Option<&str>, &str) {
 #[test]
 fn web_servers_answer_as_was_measured() {
     for start in BOTH {
-        let place = Place::new();
+        let place = TestDirectory::new();
         let Some(server) = start(&place) else { continue };
         place.write("www/x.jsonl", "123456789\n");
         let try_ask = |headers: &[&str]| {
@@ -85,12 +85,12 @@ fn web_servers_answer_as_was_measured() {
 
 /// A user who publishes the log of a device as a file.
 struct Publisher<'p> {
-    place: &'p Place,
-    desk: Desk<'p>,
+    place: &'p TestDirectory,
+    desk: TestEndpoint<'p>,
 }
 
 impl<'p> Publisher<'p> {
-    fn new(place: &'p Place) -> Self {
+    fn new(place: &'p TestDirectory) -> Self {
         let desk = place.bare("writer");
         desk.ok(&["create", "reading"]);
         let publisher = Self { place, desk };
@@ -122,14 +122,14 @@ impl<'p> Publisher<'p> {
 }
 
 /// Complete state of a device.
-fn known(desk: &Desk<'_>) -> String {
+fn known(desk: &TestEndpoint<'_>) -> String {
     desk.ok(&["reader", "export", "--all"])
 }
 
 #[test]
 fn an_append_is_seen_in_one_request_of_the_new_bytes() {
     for start in BOTH {
-        let place = Place::new();
+        let place = TestDirectory::new();
         let Some(mut server) = start(&place) else { continue };
         let publisher = Publisher::new(&place);
         let phone = place.bare("phone");
@@ -149,7 +149,8 @@ fn an_append_is_seen_in_one_request_of_the_new_bytes() {
             if news { Ok(asked) } else { Err(format!("{asked:?}")) }
         });
         let path = "/reading.jsonl".to_owned();
-        let one = Asked { method: "GET".to_owned(), path, status: 206, bytes: compared + new };
+        let one =
+            RecordedRequest { method: "GET".to_owned(), path, status: 206, bytes: compared + new };
         assert_eq!(seen, [one], "{}", server.program);
         assert_eq!(known(&phone), known(&publisher.desk));
 
@@ -163,7 +164,7 @@ fn an_append_is_seen_in_one_request_of_the_new_bytes() {
 #[test]
 fn a_new_device_begins_with_the_snapshot_beside_the_file() {
     for start in BOTH {
-        let place = Place::new();
+        let place = TestDirectory::new();
         let Some(mut server) = start(&place) else { continue };
         let publisher = Publisher::new(&place);
         for number in 0..40 {
@@ -201,7 +202,7 @@ fn a_new_device_begins_with_the_snapshot_beside_the_file() {
 /// One server or proxy does not support ranges, and one compresses its responses.
 #[test]
 fn whole_responses_are_accepted_and_compressed_ones_refused() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let Some(server) = WebServer::nginx(&place, "", "max_ranges 0;") else { return };
     let publisher = Publisher::new(&place);
     let phone = place.bare("phone");
@@ -212,7 +213,7 @@ fn whole_responses_are_accepted_and_compressed_ones_refused() {
         assert_eq!(known(&phone), known(&publisher.desk));
     }
 
-    let place = Place::new();
+    let place = TestDirectory::new();
     let server = WebServer::nginx(&place, "", "gzip_static always;").unwrap();
     let publisher = Publisher::new(&place);
     output("gzip", &["--keep", "--force", "reading.jsonl"], &place.path("www"));
@@ -222,7 +223,7 @@ fn whole_responses_are_accepted_and_compressed_ones_refused() {
     assert_eq!(phone.ok(&["reader", "list"]), "no subscriptions\n");
     // A front end that compresses on request sends the log uncompressed, because the client does not ask for
     // compression.
-    let place_of_hub = Place::new();
+    let place_of_hub = TestDirectory::new();
     let front = format!(
         "gzip on; gzip_types application/x-ndjson; gzip_min_length 1;\n    \
          location = /reading.jsonl {{ alias {}; }}",
@@ -243,7 +244,7 @@ struct Appending {
 }
 
 impl Appending {
-    fn start(place: &Place) -> Option<Self> {
+    fn start(place: &TestDirectory) -> Option<Self> {
         if !has("python3") {
             return None;
         }
@@ -271,7 +272,7 @@ impl Drop for Appending {
 
 #[test]
 fn devices_keep_in_step_through_a_script_that_knows_nothing_of_readers() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let Some(script) = Appending::start(&place) else { return };
     let post = format!(
         "location / {{ if ($request_method = POST) {{ proxy_pass http://127.0.0.1:{}; }} }}",

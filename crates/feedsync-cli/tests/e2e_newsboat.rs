@@ -9,14 +9,14 @@ mod support;
 mod newsboat;
 
 use newsboat::{Mode, Newsboat};
-use support::application::{Application, Way};
+use support::application::{Application, Route};
 use support::newsroom::{feed, known};
 use support::web::WebServer;
-use support::{Hub, Place, until};
+use support::{Hub, TestDirectory, until};
 
 #[test]
 fn marks_in_one_mode_reach_all_modes_the_pages_and_the_log() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let Some(web) = WebServer::nginx(&place, "", "default_type application/rss+xml;") else {
         return;
     };
@@ -39,7 +39,7 @@ fn marks_in_one_mode_reach_all_modes_the_pages_and_the_log() {
         unread if unread == "5 unread articles" => Ok(()),
         unread => Err(unread),
     });
-    let browser = Application::new(Way::Direct, None);
+    let browser = Application::new(Route::Direct, None);
     let page = |path: &str| {
         let answer = browser.get(&format!("{}/pages/reading{path}", hub.url));
         assert_eq!(answer.status, 200, "{}", answer.text());

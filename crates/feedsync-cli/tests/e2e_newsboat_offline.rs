@@ -14,22 +14,22 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
 
 use newsboat::{Mode, Newsboat};
-use support::application::{Application, Way};
+use support::application::{Application, Route};
 use support::newsroom::{feed, known};
 use support::web::WebServer;
-use support::{Hub, Place, until};
+use support::{Hub, TestDirectory, until};
 
 /// A gateway between newsreaders and a hub, which is killed as by `kill -9` and restarted at the same
 /// address.
 struct Gateway<'p> {
-    place: &'p Place,
+    place: &'p TestDirectory,
     hub: String,
     child: Option<Child>,
     address: String,
 }
 
 impl<'p> Gateway<'p> {
-    fn start(place: &'p Place, hub: &Hub) -> Self {
+    fn start(place: &'p TestDirectory, hub: &Hub) -> Self {
         let (hub, address) = (hub.url.clone(), "127.0.0.1:0".to_owned());
         let mut gateway = Self { place, hub, child: None, address };
         gateway.wake();
@@ -90,7 +90,7 @@ fn read(newsboat: &Newsboat, feed: &str, article: &str) {
 
 #[test]
 fn marks_made_offline_arrive_when_the_server_is_back() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let Some(web) = WebServer::nginx(&place, "", "default_type application/rss+xml;") else {
         return;
     };
@@ -112,8 +112,8 @@ fn marks_made_offline_arrive_when_the_server_is_back() {
     let add = ["--data", "hub", "user", "add", "anna", "--administrator", "--password-stdin"];
     assert_eq!(place.run_with(&add, "correct horse").code, 0);
     let token = desk.ok(&["token", "create", "--user", "anna"]).trim_end().to_owned();
-    let anna = Application::new(Way::Direct, Some("anna:correct horse"));
-    let nobody = Application::new(Way::Direct, None);
+    let anna = Application::new(Route::Direct, Some("anna:correct horse"));
+    let nobody = Application::new(Route::Direct, None);
     until("one has to sign in", || {
         match nobody.get(&format!("{}/reader/miniflux/v1/me", hub.url)) {
             answer if answer.status == 401 => Ok(()),

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use support::{Desk, Place, has, output};
+use support::{TestDirectory, TestEndpoint, has, output};
 
 /// A hub process whose output and log are captured.
 struct Service {
@@ -17,7 +17,7 @@ struct Service {
 }
 
 impl Service {
-    fn start(place: &Place, arguments: &[&str]) -> Self {
+    fn start(place: &TestDirectory, arguments: &[&str]) -> Self {
         let mut all = vec!["--data", "hub", "serve", "--listen", "127.0.0.1:0"];
         all.extend(arguments);
         let mut command = place.command(&all);
@@ -57,7 +57,7 @@ impl Drop for Service {
 
 #[test]
 fn the_log_has_a_json_line_for_each_request_and_no_secret() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.desk("hub");
     let arguments = ["--log-format", "json", "--log-level", "info"];
     let service = Service::start(&place, &arguments);
@@ -80,7 +80,7 @@ fn the_log_has_a_json_line_for_each_request_and_no_secret() {
 
 #[test]
 fn settings_come_from_file_environment_and_flags_and_faults_are_named() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.desk("hub");
     place.write("hub/feedsync.toml", "[limits]\nbody_items = 11\npage_items = 12\nuploads = 13\n");
     let mut command =
@@ -90,7 +90,7 @@ fn settings_come_from_file_environment_and_flags_and_faults_are_named() {
     for line in ["body_items = 11", "page_items = 22", "uploads = 23", "level = \"warn\""] {
         assert!(printed.lines().any(|other| other == line), "{line}: {printed}");
     }
-    let hub = Desk::of(&place, "hub");
+    let hub = TestEndpoint::of(&place, "hub");
     place.write("hub/feedsync.toml", "[limits]\nbody_item = 11\n");
     hub.run(&["serve"]).fails(2, "feedsync.toml:2: there is no setting \"limits.body_item\"");
     place.write("other.toml", "listen = \"nowhere\"\n");
@@ -105,7 +105,7 @@ fn settings_come_from_file_environment_and_flags_and_faults_are_named() {
 }
 
 /// Creates a self-signed certificate for `localhost` and `127.0.0.1`, with its key.
-fn sign(place: &Place, name: &str) {
+fn sign(place: &TestDirectory, name: &str) {
     let (certificate, key) = (format!("{name}.pem"), format!("{name}.key"));
     let arguments = [
         "req",
@@ -134,7 +134,7 @@ fn curl_reads_over_https_and_a_renewed_certificate_is_read_on_sighup() {
     if !has("openssl") {
         return;
     }
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.desk("hub");
     sign(&place, "one");
     sign(&place, "two");
@@ -166,7 +166,7 @@ fn curl_reads_over_https_and_a_renewed_certificate_is_read_on_sighup() {
     assert!(reads("two.pem") && !reads("one.pem"));
 }
 
-fn await_log(place: &Place, said: &str) {
+fn await_log(place: &TestDirectory, said: &str) {
     let began = Instant::now();
     while !place.read("log").contains(said) {
         assert!(began.elapsed() < Duration::from_secs(10), "{said}: {}", place.read("log"));
@@ -176,7 +176,7 @@ fn await_log(place: &Place, said: &str) {
 
 #[test]
 fn responses_in_progress_are_completed_when_the_hub_stops() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let hub = place.desk("hub");
     for number in 0..20 {
         hub.add(&format!("note {number}"), &"text ".repeat(20_000));
@@ -204,7 +204,7 @@ fn systemd_finds_no_fault_in_the_unit() {
     let unit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/feedsync.service");
     let unit = std::fs::read_to_string(unit).unwrap();
     assert!(unit.contains("ExecStart=/usr/bin/feedsync "));
-    let place = Place::new();
+    let place = TestDirectory::new();
     // The program is not installed here, and systemd checks that it exists.
     let program = env!("CARGO_BIN_EXE_feedsync");
     place.write("feedsync.service", &unit.replace("/usr/bin/feedsync", program));

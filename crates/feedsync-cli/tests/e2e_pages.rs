@@ -3,12 +3,12 @@
 mod support;
 
 use support::browser::{Browser, END, ENTER};
-use support::{Hub, Place};
+use support::{Hub, TestDirectory};
 
 #[test]
 fn an_item_is_made_edited_and_its_conflict_resolved_by_the_keyboard_alone() {
     let Some(browser) = Browser::start() else { return };
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let hub = Hub::start(&place, "desk");
 
@@ -75,7 +75,7 @@ fn an_item_is_made_edited_and_its_conflict_resolved_by_the_keyboard_alone() {
 #[test]
 fn numbers_follow_changes_and_nothing_of_an_entry_runs() {
     let Some(browser) = Browser::start() else { return };
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let hub = Hub::start(&place, "desk");
     let hostile = "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:x:h</id>\
@@ -113,7 +113,7 @@ fn numbers_follow_changes_and_nothing_of_an_entry_runs() {
 const PASSWORD: &str = "correct horse";
 
 /// Adds a user on the command line.
-fn user(place: &Place, name: &str, more: &[&str]) {
+fn user(place: &TestDirectory, name: &str, more: &[&str]) {
     let arguments = [&["--data", "desk", "user", "add", name, "--password-stdin"], more].concat();
     let run = place.run_with(&arguments, &format!("{PASSWORD}\n"));
     assert_eq!(run.code, 0, "{run:?}");
@@ -131,7 +131,7 @@ fn sign_in(browser: &Browser, name: &str, password: &str) {
 #[test]
 fn users_sign_in_and_are_managed_by_the_keyboard_alone() {
     let Some(browser) = Browser::start() else { return };
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     user(&place, "anna", &["--administrator"]);
     let log = std::fs::File::create(place.path("log")).unwrap();
@@ -243,7 +243,7 @@ fn users_sign_in_and_are_managed_by_the_keyboard_alone() {
 #[test]
 fn every_page_fits_a_screen_and_a_phone_light_and_dark_and_names_its_controls() {
     let Some(browser) = Browser::start() else { return };
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     desk.ok(&["create", "recipes", "--title", "Recipes of the whole family"]);
     let id = desk.add("Oat milk", "Soak the oats for half an hour, then strain them.");

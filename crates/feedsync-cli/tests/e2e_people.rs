@@ -4,13 +4,13 @@ mod support;
 
 use std::process::Stdio;
 
-use support::{Desk, Hub, Place, output};
+use support::{Hub, TestDirectory, TestEndpoint, output};
 
 const PASSWORD: &str = "correct horse battery";
 
 /// Creates an endpoint with the administrator `anna`, who has a password; returns it with a token of that
 /// user.
-fn hub_of_anna(place: &Place) -> (Desk<'_>, String) {
+fn hub_of_anna(place: &TestDirectory) -> (TestEndpoint<'_>, String) {
     let hub = place.desk("hub");
     let add = ["--data", "hub", "user", "add", "anna", "--administrator", "--password-stdin"];
     let added = place.run_with(&add, PASSWORD);
@@ -23,7 +23,7 @@ fn hub_of_anna(place: &Place) -> (Desk<'_>, String) {
 /// N12, AD33: the log contains neither accepted nor refused credentials.
 #[test]
 fn no_credential_reaches_the_log_at_its_most_verbose() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (_, token) = hub_of_anna(&place);
     let log = std::fs::File::create(place.path("log")).unwrap();
     let hub = Hub::start_with(&place, "hub", |command| {
@@ -109,7 +109,7 @@ fn no_credential_reaches_the_log_at_its_most_verbose() {
 
 #[test]
 fn a_login_with_a_token_is_all_that_a_client_needs_to_sync() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (hub, token) = hub_of_anna(&place);
     hub.add("Milk", "two litres");
     let serving = Hub::start(&place, "hub");

@@ -11,7 +11,7 @@ use pouchdb::{modules, scenarios};
 use serde_json::json;
 use support::browser::Browser;
 use support::origin::Origin;
-use support::{Hub, Place};
+use support::{Hub, TestDirectory};
 
 const USER: &str = "ann";
 const PASSWORD: &str = "correct-horse-battery";
@@ -20,7 +20,7 @@ const PASSWORD: &str = "correct-horse-battery";
 const SCENARIOS: usize = 100;
 
 /// Starts a hub with a user, which allows pages of these origins.
-fn hub(place: &Place, origins: &[&str]) -> Hub {
+fn hub(place: &TestDirectory, origins: &[&str]) -> Hub {
     place.bare("hub");
     let add = ["--data", "hub", "user", "add", USER, "--administrator", "--password-stdin"];
     let added = place.run_with(&add, &format!("{PASSWORD}\n"));
@@ -66,7 +66,7 @@ fn open(browser: &Browser, pages: &Origin, origin: &str, hub: &Hub) {
 #[test]
 fn scenarios_for_node_pass_with_indexeddb() {
     let Some(browser) = Browser::start() else { return };
-    let (place, pages) = (Place::new(), pages());
+    let (place, pages) = (TestDirectory::new(), pages());
     let origin = format!("http://127.0.0.1:{}", pages.port);
     let hub = hub(&place, &[&origin]);
     open(&browser, &pages, &origin, &hub);
@@ -90,7 +90,7 @@ fn scenarios_for_node_pass_with_indexeddb() {
 #[test]
 fn a_page_that_is_loaded_again_goes_on_where_it_was_also_after_the_hub_was_killed() {
     let Some(browser) = Browser::start() else { return };
-    let (place, pages) = (Place::new(), pages());
+    let (place, pages) = (TestDirectory::new(), pages());
     let origin = format!("http://127.0.0.1:{}", pages.port);
     let mut hub = hub(&place, &[&origin]);
     let moved = |pushed: usize, pulled: usize| {
@@ -129,7 +129,7 @@ fn a_page_that_is_loaded_again_goes_on_where_it_was_also_after_the_hub_was_kille
 #[test]
 fn a_page_of_an_origin_that_was_not_named_replicates_nothing() {
     let Some(browser) = Browser::start() else { return };
-    let (place, pages) = (Place::new(), pages());
+    let (place, pages) = (TestDirectory::new(), pages());
     let named = format!("http://127.0.0.1:{}", pages.port);
     let hub = hub(&place, &[&named]);
     open(&browser, &pages, &format!("http://localhost:{}", pages.port), &hub);
@@ -147,7 +147,7 @@ fn the_page_of_an_application_replicates_without_a_setting() {
     let pages = pages();
     let authority = format!("127.0.0.1:{}", pages.port);
     let Some(browser) = Browser::knowing("localhost", &authority) else { return };
-    let place = Place::new();
+    let place = TestDirectory::new();
     let hub = hub(&place, &[]);
     open(&browser, &pages, "http://localhost", &hub);
     assert_eq!(browser.ask("location.origin"), "http://localhost");

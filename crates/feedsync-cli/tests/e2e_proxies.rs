@@ -7,13 +7,13 @@ mod support;
 
 use support::application::{Answer, Application, entry};
 use support::web::WebServer;
-use support::{Desk, Hub, Place};
+use support::{Hub, TestDirectory, TestEndpoint};
 
 const PACKED: &str = "Accept-Encoding: gzip";
 const RECORDS: &str = "Content-Type: application/x-ndjson";
 
 /// nginx that compresses all responses itself and does not forward `Accept-Encoding`.
-fn nginx(place: &Place, behind: &str) -> Option<WebServer> {
+fn nginx(place: &TestDirectory, behind: &str) -> Option<WebServer> {
     let gzip = "gzip on; gzip_types *; gzip_min_length 1; gzip_proxied any;";
     let pass = format!(
         "location / {{ proxy_pass {behind}; proxy_set_header Host $http_host; \
@@ -26,7 +26,7 @@ fn nginx(place: &Place, behind: &str) -> Option<WebServer> {
 type IsMarked = fn(&str) -> bool;
 
 /// Starts each proxy; returns it with the check for its modification of entity tags.
-fn proxies(place: &Place, behind: &str) -> Vec<(WebServer, IsMarked)> {
+fn proxies(place: &TestDirectory, behind: &str) -> Vec<(WebServer, IsMarked)> {
     let is_weak: IsMarked = |tag| tag.starts_with("W/");
     let is_suffixed: IsMarked = |tag| tag.ends_with("-gzip\"");
     let all = [(nginx(place, behind), is_weak), (WebServer::apache(place, behind), is_suffixed)];
@@ -48,7 +48,7 @@ fn record(number: usize) -> String {
 
 #[test]
 fn logs_are_read_and_appended_to_through_proxies_that_compress() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let hub = Hub::start(&place, "hub");
     for (proxy, is_marked) in proxies(&place, &hub.url) {
         let log = proxy.url(&format!("logs/{}", proxy.program));
@@ -73,7 +73,7 @@ fn logs_are_read_and_appended_to_through_proxies_that_compress() {
 }
 
 /// Starts nginx with the `location` block of the how-to, in front of a hub.
-fn documented(place: &Place, behind: &str) -> Option<WebServer> {
+fn documented(place: &TestDirectory, behind: &str) -> Option<WebServer> {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let text = std::fs::read_to_string(root.join("docs/how-to/reverse-proxy.md")).unwrap();
     let (_, block) = text.split_once("    location / {").expect("a block for all addresses");
@@ -85,7 +85,7 @@ fn documented(place: &Place, behind: &str) -> Option<WebServer> {
 
 #[test]
 fn documented_nginx_configuration_passes_names_events_and_uploads() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.desk("hub");
     let add = ["--data", "hub", "user", "add", "anna", "--administrator", "--password-stdin"];
     assert_eq!(place.run_with(&add, "correct horse\n").code, 0);
@@ -95,7 +95,7 @@ fn documented_nginx_configuration_passes_names_events_and_uploads() {
     let Some(proxy) = documented(&place, &hub.url) else { return };
     let (notes, events) = (proxy.url("collections/notes"), proxy.url("collections/notes/events"));
     assert_eq!(ask("GET", &notes, &[], None).status, 401);
-    let anna = Application::new(support::application::Way::Direct, Some("anna:correct horse"));
+    let anna = Application::new(support::application::Route::Direct, Some("anna:correct horse"));
     let here = place.path(".");
     let mut follower = std::process::Command::new("curl")
         .args(["--silent", "--no-buffer", "--max-time", "60", "-u", "anna:correct horse", &events])
@@ -140,7 +140,7 @@ fn documented_nginx_configuration_passes_names_events_and_uploads() {
 
 #[test]
 fn devices_sync_their_reading_through_proxies_that_compress() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let hub = Hub::start(&place, "hub");
     for (proxy, _) in proxies(&place, &hub.url) {
         let url = proxy.url(&format!("logs/reading-of-{}", proxy.program));
@@ -153,7 +153,7 @@ fn devices_sync_their_reading_through_proxies_that_compress() {
         two.ok(&["reader", "mark", feed, "--read", "urn:x:1"]);
         two.ok(&["reader", "sync"]);
         one.ok(&["reader", "sync"]);
-        let known = |desk: &Desk<'_>| desk.ok(&["reader", "export", "--all"]);
+        let known = |desk: &TestEndpoint<'_>| desk.ok(&["reader", "export", "--all"]);
         assert!(known(&one).contains("urn:x:1"), "{}", proxy.program);
         assert_eq!(known(&one), known(&two), "{}", proxy.program);
         let line = place.path("line.jsonl");
@@ -169,7 +169,7 @@ fn devices_sync_their_reading_through_proxies_that_compress() {
 
 #[test]
 fn feeds_that_did_not_change_are_not_sent_again_through_proxies_that_compress() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let hub = Hub::start(&place, "hub");
     place.run(&["--data", "hub", "create", "notes"]);
     for title in ["one", "two", "three"] {

@@ -7,21 +7,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use support::application::Application;
-use support::{Desk, Hub, Place, has, until};
+use support::{Hub, TestDirectory, TestEndpoint, has, until};
 
 const FEED: &str = "https://news.example/feed";
 
 /// Complete state of a device.
-fn known(desk: &Desk<'_>) -> String {
+fn known(desk: &TestEndpoint<'_>) -> String {
     desk.ok(&["reader", "export", "--all"])
 }
 
-fn read(desk: &Desk<'_>, article: &str) {
+fn read(desk: &TestEndpoint<'_>, article: &str) {
     assert_eq!(desk.json(&["reader", "mark", FEED, "--read", article])["changed"], 1);
 }
 
 /// Synchronises devices, and checks that they are equal.
-fn settle(devices: &[Desk<'_>], url: &str) {
+fn settle(devices: &[TestEndpoint<'_>], url: &str) {
     for _ in 0..2 {
         for desk in devices {
             desk.ok(&["reader", "sync", url]);
@@ -43,7 +43,7 @@ fn log(hub: &Hub) -> String {
 fn devices_keep_in_step_through_a_hub_that_is_killed() {
     const EACH: usize = 40;
     const KILLS: usize = 12;
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.bare("hub");
     let mut hub = Hub::start(&place, "hub");
     let url = log(&hub);
@@ -82,7 +82,7 @@ fn devices_keep_in_step_through_a_hub_that_is_killed() {
 /// again.
 #[test]
 fn hub_restored_from_a_backup_gets_its_missing_records() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let keeper = place.bare("hub");
     let mut hub = Hub::start(&place, "hub");
     let url = log(&hub);
@@ -116,7 +116,7 @@ fn hub_restored_from_a_backup_gets_its_missing_records() {
 /// A device that was offline during a compaction loses nothing, and a new device begins with the snapshot.
 #[test]
 fn a_log_is_compacted_while_a_device_is_away() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.bare("hub");
     let hub = Hub::start(&place, "hub");
     let url = log(&hub);
@@ -143,7 +143,7 @@ fn removed_log_is_created_again_only_on_request() {
     if !has("curl") {
         return;
     }
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.bare("hub");
     let hub = Hub::start(&place, "hub");
     let url = log(&hub);
@@ -166,7 +166,7 @@ fn removed_log_is_created_again_only_on_request() {
 /// same state.
 #[test]
 fn log_and_collection_reach_the_same_state() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.bare("hub");
     let hub = Hub::start(&place, "hub");
     let (url, items) = (log(&hub), format!("{}/collections/reading", hub.url));
@@ -177,7 +177,7 @@ fn log_and_collection_reach_the_same_state() {
         desk.ok(&["create", "reading"]);
         desk.ok(&["sync", "reading", &items]);
     }
-    let with_items = |desk: &Desk<'_>| {
+    let with_items = |desk: &TestEndpoint<'_>| {
         desk.ok(&["sync"]);
         desk.ok(&["reader", "sync", "--collection", "reading"]);
         desk.ok(&["sync"]);
@@ -206,14 +206,14 @@ fn log_and_collection_reach_the_same_state() {
 /// left.
 #[test]
 fn documents_of_a_database_reach_the_same_state() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.bare("hub");
     let hub = Hub::start(&place, "hub");
     let (url, there) = (log(&hub), format!("{}/couch/reading", hub.url));
     let [by_log, one, two] = ["laptop", "phone", "tablet"].map(|name| place.bare(name));
     by_log.ok(&["reader", "subscribe", FEED, "--title", "News"]);
     by_log.ok(&["reader", "sync", &url]);
-    let with_documents = |desk: &Desk<'_>| {
+    let with_documents = |desk: &TestEndpoint<'_>| {
         desk.ok(&["reader", "sync", "--database", "reading"]);
         desk.ok(&["replicate", "reading", &there, "--create"]);
         desk.ok(&["replicate", &there, "reading"]);

@@ -7,7 +7,7 @@ mod support;
 use serde_json::Value;
 use support::browser::{Browser, ENTER};
 use support::web::WebServer;
-use support::{Desk, Hub, Place, until};
+use support::{Hub, TestDirectory, TestEndpoint, until};
 
 const READING: &str = "/pages/reading";
 
@@ -35,7 +35,7 @@ fn feed(titles: &[&str]) -> String {
 }
 
 /// State of an article on a device that synchronises with the log.
-fn known(device: &Desk<'_>, log: &str, article: &str) -> Value {
+fn known(device: &TestEndpoint<'_>, log: &str, article: &str) -> Value {
     device.ok(&["reader", "sync", log]);
     let marked = device.json(&["reader", "articles"]);
     let marked = marked.as_array().unwrap().iter();
@@ -68,7 +68,7 @@ const FOCUSED: &str = "document.activeElement.innerText";
 #[test]
 fn articles_are_read_marked_starred_and_found_by_the_keyboard_alone() {
     let Some(browser) = Browser::start() else { return };
-    let place = Place::new();
+    let place = TestDirectory::new();
     let Some(web) = WebServer::nginx(&place, "", "default_type application/rss+xml;") else {
         return;
     };

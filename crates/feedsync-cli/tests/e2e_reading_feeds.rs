@@ -12,7 +12,7 @@ use awkward::{ATTACKS, attack_feed, corpora};
 use serde_json::Value;
 use support::browser::{Browser, ENTER};
 use support::web::WebServer;
-use support::{Hub, Place, until};
+use support::{Hub, TestDirectory, until};
 
 const READING: &str = "/pages/reading";
 
@@ -23,7 +23,7 @@ const EXECUTED: &str = "String(window.executed)";
 /// none covers or widens a page.
 #[test]
 fn feeds_of_any_content_are_shown_or_reported_without_side_effects() {
-    let (place, canary) = (Place::new(), Place::new());
+    let (place, canary) = (TestDirectory::new(), TestDirectory::new());
     let Some(web) = WebServer::nginx(&place, "", "default_type application/xml;") else { return };
     let Some(mut canary) = WebServer::nginx(&canary, "", "") else { return };
     let Some(browser) = Browser::knowing("canary.example", &canary.authority) else { return };

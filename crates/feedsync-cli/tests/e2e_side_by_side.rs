@@ -8,26 +8,26 @@ mod gateways;
 
 use serde_json::json;
 
-use gateways::application::{Application, Way, entry};
+use gateways::application::{Application, Route, entry};
 use gateways::gateway::Gateway;
 use gateways::hub::Hub;
 use gateways::listing::titles;
-use support::Place;
+use support::TestDirectory;
 
 #[test]
 fn a_program_works_on_a_train_with_a_hub_and_a_gateway_that_nobody_configured() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let mut hub = Hub::without_user(&place);
     let mut gateway = Gateway::unconfigured(&place);
     let notes = hub.notes();
-    for way in [Way::Reverse(gateway.address.clone()), Way::Proxy(gateway.address.clone())] {
+    for way in [Route::Reverse(gateway.address.clone()), Route::Proxy(gateway.address.clone())] {
         let program = Application::new(way, None);
         // A hub on this machine can be reached before the first subscription.
         let made = program.post(&notes, &entry("Bread"));
         assert_eq!(made.status, 201, "{}", made.text());
         assert_eq!(program.delete(&made.location()).status, 204);
     }
-    let program = Application::new(Way::Reverse(gateway.address.clone()), None);
+    let program = Application::new(Route::Reverse(gateway.address.clone()), None);
     let made = program.post(&notes, &entry("Butter"));
     assert_eq!(made.status, 201, "{}", made.text());
     let butter = made.location();
@@ -56,11 +56,11 @@ fn a_program_works_on_a_train_with_a_hub_and_a_gateway_that_nobody_configured() 
 
 #[test]
 fn content_of_a_hub_without_users_is_shown_to_no_page_and_to_no_proxy() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let hub = Hub::without_user(&place);
     let gateway = Gateway::unconfigured(&place);
     let notes = hub.notes();
-    let program = Application::new(Way::Reverse(gateway.address.clone()), None);
+    let program = Application::new(Route::Reverse(gateway.address.clone()), None);
     assert_eq!(program.post(&notes, &entry("Secret")).status, 201);
     let others: [&[&str]; 6] = [
         &["User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0"],
@@ -101,7 +101,7 @@ fn content_of_a_hub_without_users_is_shown_to_no_page_and_to_no_proxy() {
 
 #[test]
 fn once_there_is_a_user_a_gateway_signs_in_and_says_why_it_does_not_fetch() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let hub = Hub::without_user(&place);
     let gateway = Gateway::unconfigured(&place);
     let notes = hub.notes();
@@ -117,6 +117,6 @@ fn once_there_is_a_user_a_gateway_signs_in_and_says_why_it_does_not_fetch() {
     let why = format!("1 is paused because {notes} asks for other credentials (401");
     assert!(status.out.contains(&why), "{}", status.out);
     assert!(status.out.contains("gateway resume 1"), "{}", status.out);
-    let program = Application::new(Way::Reverse(gateway.address.clone()), None);
+    let program = Application::new(Route::Reverse(gateway.address.clone()), None);
     assert_eq!(program.get(&notes).status, 401);
 }

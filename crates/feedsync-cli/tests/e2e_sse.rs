@@ -4,7 +4,7 @@
 mod support;
 
 use support::web::WebServer;
-use support::{Hub, Place, until};
+use support::{Hub, TestDirectory, until};
 
 /// The file of the SSE endpoint: a version of one item, with its earlier versions.
 fn sse(title: &str, versions: &[(u32, &str)]) -> String {
@@ -26,7 +26,7 @@ fn sse(title: &str, versions: &[(u32, &str)]) -> String {
 
 #[test]
 fn an_endpoint_of_sse_and_one_of_feedsync_edit_one_list_through_a_hub() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     std::fs::create_dir(place.path("www")).unwrap();
     place.write("www/p.rss", &sse("Milk", &[(1, "P")]));
     let Some(web) = WebServer::nginx(&place, "", "") else { return };

@@ -7,7 +7,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use support::{Hub, Place, has};
+use support::{Hub, TestDirectory, has};
 
 /// Python's web server for the files of a directory.
 struct Files {
@@ -17,7 +17,7 @@ struct Files {
 }
 
 impl Files {
-    fn serve(place: &Place, directory: &str) -> Option<Self> {
+    fn serve(place: &TestDirectory, directory: &str) -> Option<Self> {
         if !has("python3") {
             return None;
         }
@@ -37,7 +37,7 @@ impl Files {
 
     /// Sets the time of a file to one second after that of the previous one. The server reports times in
     /// seconds: a file replaced within the same second would look unchanged.
-    fn date(&self, place: &Place, file: &str) {
+    fn date(&self, place: &TestDirectory, file: &str) {
         self.dated.set(self.dated.get() - 1);
         let file = std::fs::File::options().write(true).open(place.path(file)).unwrap();
         file.set_modified(SystemTime::now() - Duration::from_secs(self.dated.get())).unwrap();
@@ -53,7 +53,7 @@ impl Drop for Files {
 
 #[test]
 fn a_collection_exported_to_a_web_server_is_followed_by_others() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let Some(files) = Files::serve(&place, "www") else { return };
     let (publisher, reader) = (place.desk("publisher"), place.bare("reader"));
     let id = publisher.add("Milk", "two litres");
@@ -83,7 +83,7 @@ fn a_collection_exported_to_a_web_server_is_followed_by_others() {
 #[test]
 fn subscribers_of_published_files_stay_in_sync_after_a_purge() {
     for format in ["atom", "rss", "opml", "pox", "json"] {
-        let place = Place::new();
+        let place = TestDirectory::new();
         let Some(files) = Files::serve(&place, "www") else { return };
         let publisher = place.desk("publisher");
         let (kept, gone) = (publisher.add("Milk", "two litres"), publisher.add("Bread", "one"));
@@ -135,7 +135,7 @@ fn subscribers_of_published_files_stay_in_sync_after_a_purge() {
 /// Publishes feeds of several collections, and SSE feeds beside FeedSync feeds, in one directory.
 #[test]
 fn several_collections_are_published_at_once_and_as_sse_for_those_who_know_nothing_else() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let Some(files) = Files::serve(&place, "www") else { return };
     let (publisher, reader) = (place.desk("publisher"), place.bare("reader"));
     publisher.ok(&["create", "links", "--format", "opml"]);
@@ -169,7 +169,7 @@ fn several_collections_are_published_at_once_and_as_sse_for_those_who_know_nothi
     // complete feed.
     let url = format!("{base}notes.sse.rss");
     reader.ok(&["sync", "notes", &url]);
-    let seen = |desk: &support::Desk<'_>| -> Vec<_> {
+    let seen = |desk: &support::TestEndpoint<'_>| -> Vec<_> {
         let items = desk.json(&["ls", "notes", "--all"]);
         let shown =
             |it: &serde_json::Value| ["id", "title", "deleted"].map(|key| it[key].to_string());
@@ -199,7 +199,7 @@ fn several_collections_are_published_at_once_and_as_sse_for_those_who_know_nothi
 /// A complete feed that is exported with its address shows late subscribers that it is complete.
 #[test]
 fn exported_feed_with_its_address_is_a_complete_feed() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let Some(files) = Files::serve(&place, "www") else { return };
     let (publisher, reader) = (place.desk("publisher"), place.bare("reader"));
     let (kept, gone) = (publisher.add("Milk", "two litres"), publisher.add("Bread", "one"));
@@ -234,7 +234,7 @@ fn exported_feed_with_its_address_is_a_complete_feed() {
 
 #[test]
 fn publish_watches_for_changes() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let publisher = place.desk("publisher");
     let mut watching = place.command(&["--data", "publisher", "publish", "notes", "--watch"]);
     watching.args(["--directory", "www", "--url", "https://example.org"]).stdout(Stdio::null());
@@ -259,7 +259,7 @@ fn publish_watches_for_changes() {
 
 #[test]
 fn a_plain_feed_is_imported_and_cannot_be_synchronised() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let Some(files) = Files::serve(&place, "www") else { return };
     let desk = place.desk("desk");
     place.write(
@@ -277,7 +277,7 @@ fn a_plain_feed_is_imported_and_cannot_be_synchronised() {
 
 #[test]
 fn credentials_of_an_address_are_neither_shown_nor_imported() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let Some(files) = Files::serve(&place, "www") else { return };
     let desk = place.desk("desk");
     let feed = "<feed xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:x:feed</id><title>F</title>\
@@ -295,7 +295,7 @@ fn credentials_of_an_address_are_neither_shown_nor_imported() {
 
 #[test]
 fn media_are_published_beside_the_feeds_and_their_items_lead_to_them() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.desk("hub");
     let hub = Hub::start(&place, "hub");
     place.write("cat.png", "what is in a picture");

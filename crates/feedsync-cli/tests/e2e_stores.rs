@@ -6,15 +6,15 @@ use feedsync_test::postgres::Cluster;
 use serde_json::{Value, json};
 
 use support::database::{address, database, word};
-use support::{Hub, Place, Run};
+use support::{Hub, Run, TestDirectory};
 
 /// The endpoint of a store of any kind.
-struct Desk<'p> {
-    place: &'p Place,
+struct TestEndpoint<'p> {
+    place: &'p TestDirectory,
     store: &'p str,
 }
 
-impl Desk<'_> {
+impl TestEndpoint<'_> {
     fn run(&self, arguments: &[&str]) -> Run {
         let mut all = vec!["--data", "data", "--store", self.store];
         all.extend(arguments);
@@ -37,8 +37,8 @@ impl Desk<'_> {
 #[test]
 fn commands_work_on_a_database_as_on_a_directory() {
     let cluster = Cluster::start();
-    let (place, url) = (Place::new(), database(&cluster));
-    let desk = Desk { place: &place, store: &url };
+    let (place, url) = (TestDirectory::new(), database(&cluster));
+    let desk = TestEndpoint { place: &place, store: &url };
     desk.run(&["list"]).fails(5, "there is no endpoint here yet");
     desk.ok(&["init", "--endpoint", "hub"]);
     desk.run(&["init"]).fails(1, "already a store");
@@ -86,7 +86,7 @@ fn commands_work_on_a_database_as_on_a_directory() {
 fn a_store_is_named_once_and_its_password_stays_secret() {
     let cluster = Cluster::start();
     let words = cluster.database();
-    let place = Place::new();
+    let place = TestDirectory::new();
     // All privileges that the role needs.
     cluster.sql("postgres", "CREATE ROLE anna LOGIN PASSWORD 'ge:heim'");
     let grant = format!("GRANT CREATE ON DATABASE {} TO anna", word(&words, "dbname"));
@@ -134,7 +134,7 @@ fn a_store_is_named_once_and_its_password_stays_secret() {
 
 /// Everything in a store that the program can show, line by line with the command that shows it. Positions in
 /// the change order are left out, because a migration begins a new epoch and renews them.
-fn everything(desk: &Desk<'_>) -> Vec<(String, String)> {
+fn everything(desk: &TestEndpoint<'_>) -> Vec<(String, String)> {
     let mut shown = Vec::new();
     for arguments in [
         "list",
@@ -190,8 +190,8 @@ fn without_places_in_the_order(feed: &str) -> String {
 #[test]
 fn a_store_moves_into_a_database_and_back_and_loses_nothing() {
     let cluster = Cluster::start();
-    let (place, url) = (Place::new(), database(&cluster));
-    let first = Desk { place: &place, store: "sqlite:first" };
+    let (place, url) = (TestDirectory::new(), database(&cluster));
+    let first = TestEndpoint { place: &place, store: "sqlite:first" };
     first.ok(&["init", "--endpoint", "hub"]);
     first.ok(&["create", "notes", "--title", "Notes"]);
     first.ok(&["create", "empty"]);
@@ -203,7 +203,7 @@ fn a_store_moves_into_a_database_and_back_and_loses_nothing() {
     first.ok(&["edit", "notes", &milk, "--content", "two litres"]);
     first.ok(&["rm", "notes", &bread]);
     // Creates a conflict: another endpoint edits the same version.
-    let other = Desk { place: &place, store: "sqlite:other" };
+    let other = TestEndpoint { place: &place, store: "sqlite:other" };
     other.ok(&["init", "--endpoint", "other"]);
     other.ok(&["create", "notes"]);
     first.ok(&["export", "notes", "--output", "feed.atom"]);
@@ -220,7 +220,7 @@ fn a_store_moves_into_a_database_and_back_and_loses_nothing() {
     first.ok(&["grant", "notes", "otto", "editor"]);
     let token = first.json(&["token", "create", "--user", "otto"])["token"].clone();
     // A hub provides a remote with its state, and a blob.
-    let third = Desk { place: &place, store: "sqlite:hub/store" };
+    let third = TestEndpoint { place: &place, store: "sqlite:hub/store" };
     third.ok(&["init", "--endpoint", "third"]);
     third.ok(&["create", "notes"]);
     {
@@ -233,7 +233,7 @@ fn a_store_moves_into_a_database_and_back_and_loses_nothing() {
     assert_eq!((&report["from"], &report["to"]), (&json!("first"), &json!(url)));
     assert_eq!((&report["collections"], &report["items"]), (&json!(2), &json!(32)));
     assert_eq!((&report["users"], &report["tokens"]), (&json!(2), &json!(1)));
-    let database = Desk { place: &place, store: &url };
+    let database = TestEndpoint { place: &place, store: &url };
     are_same(&everything(&database), &before);
     are_same(&everything(&first), &before);
     first.run(&["migrate", "--to", &url]).fails(1, "not empty");
@@ -245,7 +245,7 @@ fn a_store_moves_into_a_database_and_back_and_loses_nothing() {
     let said = database.ok(&["migrate", "--to", "sqlite:last"]);
     let all = "moved 2 collections with 32 items, 0 databases with 0 documents";
     assert!(said.contains(all), "{said}");
-    let last = Desk { place: &place, store: "sqlite:last" };
+    let last = TestEndpoint { place: &place, store: "sqlite:last" };
     are_same(&everything(&last), &before);
     assert_eq!(last.json(&["doctor"])["sound"], true);
     // The endpoint is in its third incarnation and signs with a new `by`. Its earlier tokens are still
@@ -261,7 +261,7 @@ fn a_store_moves_into_a_database_and_back_and_loses_nothing() {
 }
 
 /// Responses of a hub on a store about the database `papers`, without the parts that a migration renews.
-fn answers(place: &Place, store: &str, since: &str) -> Vec<Value> {
+fn answers(place: &TestDirectory, store: &str, since: &str) -> Vec<Value> {
     let hub = Hub::start_on(place, "hub", store);
     let ask = |path: &str| -> Value {
         let url = format!("{}/couch/{path}", hub.url);
@@ -290,8 +290,8 @@ fn databases_are_moved_backed_up_and_put_back_with_their_store() {
         return;
     }
     let cluster = Cluster::start();
-    let (place, url) = (Place::new(), database(&cluster));
-    let first = Desk { place: &place, store: "sqlite:first" };
+    let (place, url) = (TestDirectory::new(), database(&cluster));
+    let first = TestEndpoint { place: &place, store: "sqlite:first" };
     first.ok(&["init", "--endpoint", "hub"]);
     let place_before = {
         let hub = Hub::start_on(&place, "hub", first.store);
@@ -330,17 +330,17 @@ fn databases_are_moved_backed_up_and_put_back_with_their_store() {
     assert_eq!(counts, [Some(1), Some(2), Some(1)]);
     // A sequence from before the migration returns all changes again.
     assert_eq!(answers(&place, &url, &place_before), before);
-    let second = Desk { place: &place, store: &url };
+    let second = TestEndpoint { place: &place, store: &url };
     assert_eq!(second.json(&["doctor"])["sound"], true);
     let said = second.ok(&["migrate", "--to", "sqlite:last"]);
     assert!(said.contains("1 database with 2 documents"), "{said}");
     assert_eq!(answers(&place, "sqlite:last", &place_before), before);
 
-    let last = Desk { place: &place, store: "sqlite:last" };
+    let last = TestEndpoint { place: &place, store: "sqlite:last" };
     last.ok(&["backup", "last.backup"]);
     let restored = place.run(&["--data", "back", "restore", "--from", "last.backup"]);
     assert_eq!(restored.code, 0, "{restored:?}");
-    let back = Desk { place: &place, store: "sqlite:back" };
+    let back = TestEndpoint { place: &place, store: "sqlite:back" };
     assert_eq!(answers(&place, "sqlite:back", &place_before), before);
     assert_eq!(back.json(&["doctor"])["sound"], true);
 }

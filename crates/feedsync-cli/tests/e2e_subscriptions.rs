@@ -4,11 +4,11 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use support::{Hub, Place};
+use support::{Hub, TestDirectory};
 
 #[test]
 fn a_running_hub_reads_what_a_collection_subscribes_to() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (source, desk) = (place.desk("source"), place.desk("desk"));
     let there = Hub::start(&place, "source");
     source.add("Theirs", "from there");
@@ -38,7 +38,7 @@ fn a_running_hub_reads_what_a_collection_subscribes_to() {
 
 #[test]
 fn feeds_that_a_publisher_subscribes_to_are_shown_and_followed_on_consent() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (source, middle) = (place.desk("source"), place.desk("middle"));
     let reader = place.desk("reader");
     let (far, near) = (Hub::start(&place, "source"), Hub::start(&place, "middle"));

@@ -7,10 +7,10 @@ mod support;
 use std::path::Path;
 use std::process::Command;
 
-use support::{Place, has};
+use support::{TestDirectory, has};
 
 /// Runs all commands of a document in the directory `tour`, and returns their output.
-fn follow(place: &Place, document: &str) -> String {
+fn follow(place: &TestDirectory, document: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let output = Command::new(root.join("scripts/tour"))
         .arg(document)
@@ -29,7 +29,7 @@ fn readme_example_publishes_the_item_at_the_hub() {
     if !has("bash") || !has("curl") {
         return;
     }
-    let printed = follow(&Place::new(), "README.md");
+    let printed = follow(&TestDirectory::new(), "README.md");
     assert!(printed.contains("<title>Oat milk</title>"), "{printed}");
 }
 
@@ -43,7 +43,7 @@ fn commands_of_every_how_to_run() {
     for entry in std::fs::read_dir(folder).unwrap() {
         let document = entry.unwrap().path();
         if std::fs::read_to_string(&document).unwrap().contains("\n```sh\n") {
-            follow(&Place::new(), document.to_str().unwrap());
+            follow(&TestDirectory::new(), document.to_str().unwrap());
             followed.push(document);
         }
     }
@@ -55,7 +55,7 @@ fn shared_list_tutorial_ends_with_both_devices_the_same() {
     if !has("bash") || !has("curl") {
         return;
     }
-    let place = Place::new();
+    let place = TestDirectory::new();
     follow(&place, "docs/tutorials/shared-list.md");
     let run = std::fs::read_dir(place.path("tour/tmp")).unwrap().next().unwrap().unwrap().path();
     let state = |name: &str| {
@@ -83,7 +83,7 @@ fn newsreader_tutorial_ends_with_both_interfaces_the_same() {
     if !has("bash") || !has("curl") {
         return;
     }
-    let printed = follow(&Place::new(), "docs/tutorials/newsreaders.md");
+    let printed = follow(&TestDirectory::new(), "docs/tutorials/newsreaders.md");
     let (_, end) = printed.split_once("starred in both").expect(&printed);
     // The device that follows the log has both articles as read, and one of them with a star.
     let read: Vec<_> = end.lines().filter(|line| line.contains("  yes   ")).collect();
@@ -96,7 +96,7 @@ fn vault_tutorial_keeps_both_edits_until_one_is_deleted() {
     if !has("bash") || !has("curl") {
         return;
     }
-    let printed = follow(&Place::new(), "docs/tutorials/vault.md");
+    let printed = follow(&TestDirectory::new(), "docs/tutorials/vault.md");
     let (_, end) = printed.split_once("both edits are kept").expect(&printed);
     assert!(end.contains(r#""_rev":"2-bb""#) && !end.contains("_conflicts"), "{end}");
     assert!(end.contains("3 documents written"), "{end}");
@@ -107,7 +107,7 @@ fn offline_page_tutorial_delivers_the_edit_once() {
     if !has("bash") || !has("curl") || !has("python3") {
         return;
     }
-    let printed = follow(&Place::new(), "docs/tutorials/offline-page.md");
+    let printed = follow(&TestDirectory::new(), "docs/tutorials/offline-page.md");
     let (offline, online) = printed.split_once("servers are tried now").expect(&printed);
     assert!(offline.contains("queued"), "{offline}");
     assert_eq!(online.matches(">Milk<").count(), 1, "{online}");
@@ -119,7 +119,7 @@ fn rust_tutorial_list_is_a_feed_that_the_command_line_syncs() {
     if !has("bash") || !has("curl") {
         return;
     }
-    let printed = follow(&Place::new(), "docs/tutorials/rust.md");
+    let printed = follow(&TestDirectory::new(), "docs/tutorials/rust.md");
     let (feed, synced) = printed.split_once("tablet is the endpoint").expect(&printed);
     assert!(feed.contains(r#""title":"To do""#), "{feed}");
     assert!(synced.contains("received: nothing new"), "{synced}");

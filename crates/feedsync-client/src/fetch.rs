@@ -8,7 +8,7 @@
 //! - [`Private`] decides whether private addresses are reachable. It is checked for names when they are
 //!   resolved, for addresses in URLs, and again on each redirect. Even if they are reachable, a public
 //!   address that a person gave never leads to a private one, by a redirect or by a link. Networks that the
-//!   operator [names](Fetcher::reaching) count as public.
+//!   operator [names](Fetcher::with_networks) count as public.
 //! - Proxies of the environment are used for requests of the person who runs the program, never for those on
 //!   behalf of strangers. A proxy resolves names itself, so names are checked here first (`route`).
 //! - Cookies that a redirect sets are returned to their server within the same fetch, and then dropped.

@@ -124,7 +124,7 @@ impl Run<'_> {
                 self.protect_all_but(&CompleteFeed::read(&page.reading), &conclusion).await?;
                 let state = self.concluded(noted, conclusion, whole);
                 self.store(page.reading, page.is_sse, Some(state)).await?;
-                let anew = reason == Some(Reason::WentBack);
+                let anew = reason == Some(Reason::UntilDecreased);
                 Ok(if anew { NextRead::Changes } else { NextRead::NextPage })
             }
             Step::IsComplete { reason } => {
@@ -183,7 +183,7 @@ impl Run<'_> {
     ) -> Result<(), SyncError> {
         let state = self.state.clone();
         match reason {
-            Some(Reason::WentBack) => {
+            Some(Reason::UntilDecreased) => {
                 self.warn(Warning::BeganAnew);
                 let (may_lack, pushed) = (true, ChangeNumber::ZERO);
                 self.remember(RemoteState { may_lack, pushed, needs_complete: true, ..state })

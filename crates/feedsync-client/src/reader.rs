@@ -184,7 +184,7 @@ impl StoredReader {
         let done = bring_in_step(&mut self.replica, log, &store, &*self.random, may_begin).await;
         if !was_kept && done.as_ref().map_or(true, |done| done.is_absent) {
             // A person gave this address, and there was no log: the address may be wrong.
-            self.replica.keep_by_none();
+            self.replica.unset_log();
             self.store()?;
         }
         done
@@ -207,11 +207,11 @@ async fn bring_in_step(
     random: &(dyn Fn() -> u64 + Send + Sync),
     may_begin: bool,
 ) -> Result<ReaderSync, ReaderFileError> {
-    if !replica.is_kept_by(&log.address()) {
+    if !replica.is_synchronised_by(&log.address()) {
         let known = shown_text(replica.log().unwrap_or_default());
         return Err(ReaderFileError::DifferentLog { known, given: log.name() });
     }
-    replica.keep_by(log.address());
+    replica.set_log(log.address());
     let followed = follow(replica, log, store, random, may_begin).await;
     let stored = store(replica);
     let (session, mut done) = followed?;
@@ -276,7 +276,7 @@ pub async fn compact(
     let is_begun = (200..400).contains(&begun.status);
     if is_begun {
         begun.stored().map_err(|stop| stopped(log, stop))?;
-        replica.was_compacted(&compaction.header, begun.etag, begun.generation);
+        replica.record_compaction(&compaction.header, begun.etag, begun.generation);
     }
     Ok(is_begun)
 }

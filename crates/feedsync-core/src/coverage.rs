@@ -9,7 +9,7 @@ use crate::item::Update;
 use crate::timestamp::Timestamp;
 
 /// Maximum product of both numbers of updates up to which pairwise comparison is cheapest.
-const SHORT: usize = 1024;
+const MAX_PAIRWISE_PRODUCT: usize = 1024;
 
 /// The updates that some histories cover: the greatest sequence of each authoring line, and the updates
 /// without `by`.
@@ -51,7 +51,7 @@ pub(crate) fn covers_all<'a>(
     mut updates: impl Iterator<Item = &'a Update> + Clone,
 ) -> bool {
     let known = histories.clone().map(|history| history.updates().len()).sum::<usize>();
-    if known.saturating_mul(updates.clone().count()) <= SHORT {
+    if known.saturating_mul(updates.clone().count()) <= MAX_PAIRWISE_PRODUCT {
         return updates.all(|update| histories.clone().any(|history| history.covers(update)));
     }
     let known = Coverage::of(histories);

@@ -57,7 +57,7 @@ impl Stamp {
             && let Some(greatest) = known.max(self.issued)
             && sequence <= greatest
         {
-            sequence = greatest.next().ok_or(EditError::SequenceSpent)?;
+            sequence = greatest.next().ok_or(EditError::SequenceExhausted)?;
         }
         Update::new(sequence, self.when, self.by.clone()).map_err(EditError::from)
     }
@@ -71,10 +71,10 @@ pub enum EditError {
         "this item has had all {MAX_INCOMING_UPDATES} updates that other endpoints accept; copy it under a new id and \
          edit the copy"
     )]
-    UpdatesSpent,
+    UpdatesExhausted,
     /// The `sequence` of this authoring line is 2^31-1.
     #[error("this line of edits is spent for this item; a new line is needed")]
-    SequenceSpent,
+    SequenceExhausted,
     /// The stamp has neither `when` nor `by`.
     #[error(transparent)]
     Unsigned(#[from] Unsigned),
@@ -229,5 +229,8 @@ impl<P> Item<P> {
 
 /// Counter of an edit on a version with this counter.
 pub(crate) fn next_updates(updates: Updates) -> Result<Updates, EditError> {
-    updates.next().filter(|next| next.get() <= MAX_INCOMING_UPDATES).ok_or(EditError::UpdatesSpent)
+    updates
+        .next()
+        .filter(|next| next.get() <= MAX_INCOMING_UPDATES)
+        .ok_or(EditError::UpdatesExhausted)
 }

@@ -2,7 +2,7 @@
 //!
 //! A history of an item with many edits would grow with each of them. FeedSync allows a clean-up (3.2 and 3.4) that
 //! keeps the highest sequence of each `by`, which covers the same updates. This crate keeps a few more: the latest
-//! [`LINE_WINDOW`] updates of each authoring line, so that [`crate::line::estranged`] still recognises a copied store.
+//! [`LINE_WINDOW`] updates of each authoring line, so that [`crate::line::disputed_sequences`] still recognises a copied store.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -92,7 +92,7 @@ impl History {
 
     /// Adds the updates of another history that this one does not cover, and returns whether there were any. They go
     /// to the end, so that the updates on top stay together.
-    pub(crate) fn learn(&mut self, other: &History) -> bool {
+    pub(crate) fn merge_missing(&mut self, other: &History) -> bool {
         let known = Coverage::of([&*self]);
         let news: Vec<Update> =
             other.0.iter().filter(|update| !known.covers(update)).cloned().collect();
@@ -108,7 +108,7 @@ impl History {
 
     /// Adds, at the end, the updates of another history that this one covers but does not list. A fold leaves
     /// out updates that a later one of the same line covers. Then it is impossible to determine whether they
-    /// were known (see [`crate::line::estranged`]). The coverage of this history stays the same.
+    /// were known (see [`crate::line::disputed_sequences`]). The coverage of this history stays the same.
     pub fn remember(&mut self, covered: &History) {
         let known = Coverage::of([&*self]);
         let mut listed: HashSet<(Sequence, Option<&By>)> =

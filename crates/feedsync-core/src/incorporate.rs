@@ -151,7 +151,7 @@ fn join<P: Clone>(
     shorten(&mut result);
     match local {
         None => Incorporation::Added(result),
-        Some(local) if revision::says_no_more(&result, local) => Incorporation::Unchanged,
+        Some(local) if revision::adds_nothing(&result, local) => Incorporation::Unchanged,
         Some(_) if result.conflicts.is_empty() => Incorporation::Updated(result),
         Some(_) => Incorporation::Conflict(result),
     }
@@ -243,7 +243,7 @@ fn keep_local_payloads<P: Clone>(local: &Item<P>, incoming: &mut Item<P>) {
         let known = local.versions().find(|known| known.dot().is_same(version.dot()));
         if let Some(known) = known {
             let mut history = known.history.clone();
-            history.learn(&version.history);
+            history.merge_missing(&version.history);
             version.history = history;
             version.payload = known.payload.clone();
         }

@@ -73,7 +73,7 @@ pub fn branch(incarnation: &By, number: usize) -> Option<By> {
 }
 
 /// Whether an authoring line is one of an incarnation's: the incarnation itself, or one of its branches.
-pub fn is_of(by: &By, incarnation: &By) -> bool {
+pub fn belongs_to(by: &By, incarnation: &By) -> bool {
     match by.as_str().strip_prefix(incarnation.as_str()) {
         Some("") => true,
         Some(rest) => rest.strip_prefix(BRANCH).is_some_and(is_number),
@@ -152,7 +152,7 @@ pub fn collides<P>(
                 .any(|ours| has_other_time(&ours.history, update))
     };
     incoming.versions().flat_map(|version| version.history.updates()).any(|update| {
-        update.by().is_some_and(|by| is_of(by, incarnation) && is_not_ours(update, by))
+        update.by().is_some_and(|by| belongs_to(by, incarnation) && is_not_ours(update, by))
     })
 }
 
@@ -165,7 +165,7 @@ fn has_other_time(history: &History, update: &Update) -> bool {
 }
 
 /// For each of some lines, the first sequence that may be another endpoint's edit.
-pub type Doubts = Vec<(By, Sequence)>;
+pub type DisputedSequences = Vec<(By, Sequence)>;
 
 /// Returns the doubts about a version of ours that an incoming item would cover without knowing it; `None` if
 /// it knows the version, or does not cover it.
@@ -178,7 +178,7 @@ pub type Doubts = Vec<(By, Sequence)>;
 /// A history keeps the latest [`crate::LINE_WINDOW`] updates of a line, and peers may keep fewer (3.2). So
 /// the update that proves knowledge of our edit may be missing. A false doubt costs a conflict, a missed one
 /// costs an edit.
-pub fn estranged<P>(ours: &Version<P>, incoming: &Item<P>) -> Option<Doubts> {
+pub fn disputed_sequences<P>(ours: &Version<P>, incoming: &Item<P>) -> Option<DisputedSequences> {
     let by = ours.dot().by()?;
     let covering = incoming.versions().find(|version| ours.is_subsumed_by(version))?;
     let is_known = |update: &Update| {
@@ -188,7 +188,7 @@ pub fn estranged<P>(ours: &Version<P>, incoming: &Item<P>) -> Option<Doubts> {
         return None;
     }
     let incarnation = incarnation_of(by);
-    let mut doubts = Doubts::new();
+    let mut doubts = DisputedSequences::new();
     for update in ours.history.updates() {
         if let Some(by) = update.by()
             && incarnation_of(by) == incarnation
@@ -205,7 +205,7 @@ pub fn estranged<P>(ours: &Version<P>, incoming: &Item<P>) -> Option<Doubts> {
 
 /// Issues a version again under a new line. Its history loses the updates in doubt, since those may be other
 /// endpoints' edits: covering too little costs a conflict, too much an edit.
-pub fn reissue<P>(version: &mut Version<P>, doubts: &Doubts, new: &By) {
+pub fn reissue<P>(version: &mut Version<P>, doubts: &DisputedSequences, new: &By) {
     let sequence = Sequence::from(version.updates);
     // `new` is a `by`, so the update is signed.
     let Ok(topmost) = Update::new(sequence, version.dot().when(), Some(new.clone())) else {

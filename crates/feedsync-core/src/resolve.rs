@@ -64,7 +64,7 @@ impl<P: Clone> Item<P> {
         resolution: Resolution<P>,
     ) -> Result<(), ResolveError> {
         let count = self.conflicts.len();
-        let chosen = self.weighed(&resolution)?;
+        let chosen = self.resolved_indices(&resolution)?;
         let edit = match resolution.keep {
             Keep::Winner => Edit { payload: None, deleted: None },
             Keep::Conflict(index) => {
@@ -101,7 +101,7 @@ impl<P: Clone> Item<P> {
     }
 
     /// Indices of the conflicts that a resolution takes into account, in order.
-    pub fn weighed(&self, resolution: &Resolution<P>) -> Result<Vec<usize>, ResolveError> {
+    pub fn resolved_indices(&self, resolution: &Resolution<P>) -> Result<Vec<usize>, ResolveError> {
         let count = self.conflicts.len();
         let mut chosen = match &resolution.resolved {
             Resolved::All => (0..count).collect(),

@@ -37,7 +37,7 @@ pub(crate) fn join<P: Clone>(local: Option<&Item<P>>, incoming: Item<P>) -> Item
         }
     }
     loop {
-        while learn_listed(&mut versions) {}
+        while merge_listed(&mut versions) {}
         drop_covered(&mut versions);
         if !settle(&mut versions) {
             return from_versions(id, versions);
@@ -46,7 +46,7 @@ pub(crate) fn join<P: Clone>(local: Option<&Item<P>>, incoming: Item<P>) -> Item
 }
 
 /// Whether an item adds nothing to another one, and has the same versions.
-pub(crate) fn says_no_more<P>(item: &Item<P>, than: &Item<P>) -> bool {
+pub(crate) fn adds_nothing<P>(item: &Item<P>, than: &Item<P>) -> bool {
     item.versions().count() == than.versions().count()
         && item.winner.dot().is_same(than.winner.dot())
         && item.versions().all(|version| {
@@ -56,13 +56,13 @@ pub(crate) fn says_no_more<P>(item: &Item<P>, than: &Item<P>) -> bool {
 }
 
 /// Lets each version learn the histories of the versions that it lists. Returns whether any history grew.
-fn learn_listed<P>(versions: &mut [Version<P>]) -> bool {
+fn merge_listed<P>(versions: &mut [Version<P>]) -> bool {
     let mut is_more = false;
     for one in 0..versions.len() {
         for other in (0..versions.len()).filter(|other| *other != one) {
             if versions[one].history.lists(versions[other].dot()) {
                 let history = versions[other].history.clone();
-                is_more |= versions[one].history.learn(&history);
+                is_more |= versions[one].history.merge_missing(&history);
             }
         }
     }
@@ -73,18 +73,19 @@ fn learn_listed<P>(versions: &mut [Version<P>]) -> bool {
 /// versions learn their histories. Returns whether any history grew.
 fn settle<P>(versions: &mut Vec<Version<P>>) -> bool {
     let stays = match versions.iter().all(is_deletion) {
-        true => versions.iter().map(stands).max(),
+        true => versions.iter().map(deletion_rank).max(),
         false => None,
     };
-    let is_settled = |version: &Version<P>| is_deletion(version) && Some(stands(version)) != stays;
+    let is_settled =
+        |version: &Version<P>| is_deletion(version) && Some(deletion_rank(version)) != stays;
     let (settled, mut left): (Vec<_>, Vec<_>) = versions.drain(..).partition(is_settled);
     let mut is_more = false;
     let mut settled = settled.into_iter().map(|version| version.history);
     if let Some(mut known) = settled.next() {
         for history in settled {
-            known.learn(&history);
+            known.merge_missing(&history);
         }
-        left.iter_mut().for_each(|version| is_more |= version.history.learn(&known));
+        left.iter_mut().for_each(|version| is_more |= version.history.merge_missing(&known));
     }
     *versions = left;
     is_more
@@ -97,7 +98,7 @@ fn settle<P>(versions: &mut Vec<Version<P>>) -> bool {
 /// deletions the greater one stays.
 fn drop_covered<P>(versions: &mut Vec<Version<P>>) {
     let gives_way = |version: &Version<P>, covering: &Version<P>| {
-        !covering.is_subsumed_by(version) || stands(version) <= stands(covering)
+        !covering.is_subsumed_by(version) || deletion_rank(version) <= deletion_rank(covering)
     };
     let mut at = 0;
     while at < versions.len() {
@@ -118,7 +119,7 @@ fn is_deletion<P>(version: &Version<P>) -> bool {
 
 /// Sort key in which deletions that came as revisions are the greatest, and among them the one that stays.
 /// Other deletions come next, since of two versions that cover each other the later one was deleted.
-fn stands<P>(version: &Version<P>) -> (bool, bool, Sequence, Option<By>) {
+fn deletion_rank<P>(version: &Version<P>) -> (bool, bool, Sequence, Option<By>) {
     let dot = version.dot();
     (is_deletion(version), version.deleted, dot.sequence(), dot.by().cloned())
 }

@@ -32,7 +32,7 @@ pub enum Reason {
     /// The feed no longer has a window, so that nothing proves that the subscriber is in sync (R-F31).
     WindowVanished,
     /// `until` is smaller than the stored one: the publisher was restored or replaced (R-F32).
-    WentBack,
+    UntilDecreased,
 }
 
 /// Next step of a subscriber after reading a feed.
@@ -83,7 +83,7 @@ pub enum Warning {
     WindowVanished,
     /// The publisher's `until` decreased (R-F32).
     #[error("the publisher went back to an earlier state")]
-    WentBack,
+    UntilDecreased,
 }
 
 /// Decides what to do with a feed (4.1.1, 4.1.2) that was read from `address`. `remembered` is the stored
@@ -95,7 +95,7 @@ pub fn after_reading(remembered: Option<&str>, sharing: Option<&Sharing>, addres
         (None, _) => (Some(Reason::Initial), None),
         (Some(_), None) => (Some(Reason::WindowVanished), Some(Warning::WindowVanished)),
         (Some(remembered), Some(window)) if window.until.as_str() < remembered => {
-            (Some(Reason::WentBack), Some(Warning::WentBack))
+            (Some(Reason::UntilDecreased), Some(Warning::UntilDecreased))
         }
         (Some(remembered), Some(window)) if window.since.as_str() > remembered => {
             (Some(Reason::OutOfSync), Some(Warning::MayLackItems))
@@ -134,7 +134,7 @@ pub fn after_complete(
     let warning = match reason {
         _ if stale => Some(Warning::StaleComplete),
         Reason::WindowVanished => Some(Warning::WindowVanished),
-        Reason::WentBack => Some(Warning::WentBack),
+        Reason::UntilDecreased => Some(Warning::UntilDecreased),
         Reason::Initial | Reason::OutOfSync => None,
     };
     // A missing window gives no value of its own: the stored one stays (R-F31).
@@ -149,7 +149,7 @@ pub fn without_complete(reason: Reason, partial: Option<&Sharing>) -> Conclusion
     let remember = match reason {
         // Only a complete read proves that these are in sync again.
         Reason::Initial | Reason::OutOfSync | Reason::WindowVanished => None,
-        Reason::WentBack => window.map(|window| window.until.clone()),
+        Reason::UntilDecreased => window.map(|window| window.until.clone()),
     };
     Conclusion { remember, discard: false, warning: Some(Warning::MayLackItems) }
 }
@@ -227,14 +227,14 @@ mod tests {
 
     #[test]
     fn w7_a_publisher_that_went_back_is_read_whole_and_nothing_is_discarded() {
-        assert_eq!(read(Some("7"), Some(("1", "5")), true), complete(Reason::WentBack));
+        assert_eq!(read(Some("7"), Some(("1", "5")), true), complete(Reason::UntilDecreased));
         let partial = sharing(Some(("1", "5")), Some(COMPLETE));
         let whole = sharing(Some(("0", "5")), None);
-        let conclusion = after_complete(Reason::WentBack, Some(&partial), Some(&whole));
+        let conclusion = after_complete(Reason::UntilDecreased, Some(&partial), Some(&whole));
         assert_eq!((conclusion.remember.as_deref(), conclusion.discard), (Some("5"), false));
         assert_eq!(
             read(Some("7"), Some(("1", "5")), false),
-            merge(Some("5"), Some(Warning::WentBack))
+            merge(Some("5"), Some(Warning::UntilDecreased))
         );
     }
 
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn w8_values_are_texts_not_numbers() {
         // "10" sorts below "9": a publisher that does not pad its numbers seems to have gone back.
-        assert_eq!(read(Some("9"), Some(("1", "10")), true), complete(Reason::WentBack));
+        assert_eq!(read(Some("9"), Some(("1", "10")), true), complete(Reason::UntilDecreased));
         // As a `since` it is below the stored value, so that nothing is missing.
         assert_eq!(read(Some("9"), Some(("10", "95")), true), merge(Some("95"), None));
         assert_eq!(read(Some("10"), Some(("9", "95")), true), complete(Reason::OutOfSync));
@@ -279,7 +279,7 @@ mod tests {
             for since in BOUNDS {
                 for until in BOUNDS {
                     let expected = if is_less(until, remembered) {
-                        complete(Reason::WentBack)
+                        complete(Reason::UntilDecreased)
                     } else if is_less(remembered, since) {
                         complete(Reason::OutOfSync)
                     } else {
@@ -357,7 +357,7 @@ mod tests {
             (None, "5", false, Some(Reason::Initial)),
             (Some("2"), "5", true, Some(Reason::OutOfSync)),
             (Some("3"), "5", false, None),
-            (Some("6"), "5", false, Some(Reason::WentBack)),
+            (Some("6"), "5", false, Some(Reason::UntilDecreased)),
         ] {
             let itself = sharing(Some(("3", until)), Some(ADDRESS));
             let step = after_reading(remembered, Some(&itself), ADDRESS);

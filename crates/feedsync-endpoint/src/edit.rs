@@ -288,9 +288,9 @@ pub(crate) fn resolved(
     when: Option<Timestamp>,
 ) -> Result<(Item<Payload>, Signature), EndpointError> {
     let mut item = item.clone();
-    let weighed = item.weighed(resolution).map_err(EditFailure::from)?;
+    let resolved_indices = item.resolved_indices(resolution).map_err(EditFailure::from)?;
     let folded: Vec<_> =
-        weighed.iter().map(|&index| item.conflicts[index].history.clone()).collect();
+        resolved_indices.iter().map(|&index| item.conflicts[index].history.clone()).collect();
     let base = std::iter::once(&item.winner.history).chain(&folded);
     let signature = Signature::for_edit(snapshot, &item.id, base)?;
     let signature = apply(snapshot, &mut item, signature, |item, signature| {
@@ -315,8 +315,8 @@ where
     match edit(item, &signature).map_err(EditFailure::from) {
         Ok(()) => Ok(signature),
         Err(
-            EditFailure::Edit(EditError::SequenceSpent)
-            | EditFailure::Resolve(ResolveError::Edit(EditError::SequenceSpent)),
+            EditFailure::Edit(EditError::SequenceExhausted)
+            | EditFailure::Resolve(ResolveError::Edit(EditError::SequenceExhausted)),
         ) => {
             let fresh = Signature::fresh(snapshot)?;
             edit(item, &fresh).map_err(EditFailure::from)?;

@@ -10,8 +10,8 @@ use feedsync_core::{
     Payload, Resolution, Stamp, Timestamp, incorporate_unbounded, line,
 };
 use feedsync_formats::{
-    Document, FeedHead, FeedWriter, OutlinePlace, ReadError, ReadOptions, Refused, move_outline,
-    placed_last, truncate,
+    Document, FeedHead, FeedWriter, OutlinePosition, ReadError, ReadOptions, Refused, move_outline,
+    truncate, with_last_position,
 };
 use feedsync_store::{Digest, EndpointName};
 
@@ -162,7 +162,7 @@ impl FeedDocument {
             return Err(FileEditError::ItemExists(id));
         }
         let payload = match self.format() {
-            Format::Opml => placed_last(&self.places(), &id, cleaned(payload)),
+            Format::Opml => with_last_position(&self.places(), &id, cleaned(payload)),
             _ => cleaned(payload),
         };
         let mut text = Text::of(author, &id);
@@ -242,7 +242,7 @@ impl FeedDocument {
             if item.conflicts.is_empty() {
                 return Err(EditFailure::Nothing("the item has no conflicts"));
             }
-            let weighed = item.weighed(&resolution)?;
+            let resolved_indices = item.resolved_indices(&resolution)?;
             let mut text = Text::of(author, &item.id);
             text.base(&Base::from(&item.winner));
             let winner = &item.winner;
@@ -254,8 +254,10 @@ impl FeedDocument {
                 Keep::Content { payload, deleted } => (payload, deleted.unwrap_or(winner.deleted)),
             };
             text.content(payload, deleted);
-            let folded: Vec<History> =
-                weighed.iter().map(|index| item.conflicts[*index].history.clone()).collect();
+            let folded: Vec<History> = resolved_indices
+                .iter()
+                .map(|index| item.conflicts[*index].history.clone())
+                .collect();
             folded.iter().for_each(|history| text.history(history));
             let stamp = author.new_stamp(text, &item)?;
             item.resolve(&stamp, resolution)?;
@@ -276,8 +278,8 @@ impl FeedDocument {
         self.edit(author, id, None, payload.into())
     }
 
-    fn places(&self) -> Vec<OutlinePlace> {
-        self.items.iter().map(OutlinePlace::of).collect()
+    fn places(&self) -> Vec<OutlinePosition> {
+        self.items.iter().map(OutlinePosition::of).collect()
     }
 
     fn change(
@@ -307,7 +309,7 @@ impl FileAuthor {
         let digest = Digest::of(text.0.as_bytes()).to_string();
         let by = name.and_then(|name| line::in_file(&name, &digest));
         // Names of endpoints are short, so the line always fits.
-        let by = by.ok_or(EditFailure::Edit(EditError::SequenceSpent))?;
+        let by = by.ok_or(EditFailure::Edit(EditError::SequenceExhausted))?;
         Ok(Stamp::new(self.now, by))
     }
 

@@ -327,7 +327,7 @@ fn continue_import(
         item.branch(last.base(&stored.item), &stamp, payload, deleted)
     };
     let item = match made {
-        Err(EditError::UpdatesSpent) => {
+        Err(EditError::UpdatesExhausted) => {
             let updates = stored.item.winner.updates.get().saturating_add(1);
             return Ok(ItemOutcome::Refused(Refusal::UpdatesTooHigh { updates }));
         }

@@ -1,7 +1,7 @@
 //! Moving the outlines of a collection.
 
 use feedsync_core::{Base, Item, ItemId, Payload};
-use feedsync_formats::{OutlinePlace, move_outline};
+use feedsync_formats::{OutlinePosition, move_outline};
 use feedsync_store::{CollectionName, PageLimit};
 
 use crate::edit::Edited;
@@ -26,12 +26,12 @@ impl Endpoint {
     async fn outline_places(
         &self,
         collection: &CollectionName,
-    ) -> Result<Vec<OutlinePlace>, EndpointError> {
+    ) -> Result<Vec<OutlinePosition>, EndpointError> {
         let (mut places, mut after) = (Vec::new(), None);
         loop {
             let page =
                 self.store.items_by_id(collection, after.as_ref(), PageLimit::items(500)).await?;
-            places.extend(page.items.iter().map(|stored| OutlinePlace::of(&stored.item)));
+            places.extend(page.items.iter().map(|stored| OutlinePosition::of(&stored.item)));
             after = page.items.last().map(|stored| stored.item.id.clone());
             if !page.more {
                 return Ok(places);

@@ -122,16 +122,20 @@ fn reissued(snapshot: &Snapshot, stored: &StoredItem, old: &By, new: &By) -> Vec
 
 /// Whether a version was signed with an authoring line of an incarnation.
 fn is_signed_by(version: &Version<Payload>, incarnation: &By) -> bool {
-    version.dot().by().is_some_and(|by| line::is_of(by, incarnation))
+    version.dot().by().is_some_and(|by| line::belongs_to(by, incarnation))
 }
 
 /// Returns the authoring lines of an incarnation in an item, each with its first sequence that others may not
 /// have been shown.
-fn unsent_lines(snapshot: &Snapshot, item: &Item<Payload>, incarnation: &By) -> line::Doubts {
+fn unsent_lines(
+    snapshot: &Snapshot,
+    item: &Item<Payload>,
+    incarnation: &By,
+) -> line::DisputedSequences {
     let lines: BTreeSet<&By> = item
         .versions()
         .flat_map(|version| version.history.updates())
-        .filter_map(|update| update.by().filter(|by| line::is_of(by, incarnation)))
+        .filter_map(|update| update.by().filter(|by| line::belongs_to(by, incarnation)))
         .collect();
     let from = |by: &By| (by.clone(), first_unsent(snapshot, &item.id, by));
     lines.into_iter().map(from).collect()
@@ -152,19 +156,19 @@ pub(crate) fn reconciled(
     incoming: &Item<Payload>,
 ) -> Option<(Item<Payload>, Vec<Write>)> {
     let is_own = |by: &By| snapshot.is_own(&local.id, by);
-    let estranged: Vec<_> = local
+    let disputed_sequences: Vec<_> = local
         .versions()
         .map(|version| {
-            let doubts = line::estranged(version, incoming);
+            let doubts = line::disputed_sequences(version, incoming);
             doubts.filter(|_| version.dot().by().is_some_and(is_own))
         })
         .collect();
-    if estranged.iter().all(Option::is_none) {
+    if disputed_sequences.iter().all(Option::is_none) {
         return None;
     }
     let mut item = local.clone();
     let mut writes = Vec::new();
-    for (version, doubts) in item.versions_mut().zip(estranged) {
+    for (version, doubts) in item.versions_mut().zip(disputed_sequences) {
         if let Some(doubts) = doubts {
             // The line is random: a copy of this store must not choose the same one.
             let new = snapshot.mint();

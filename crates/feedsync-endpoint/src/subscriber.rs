@@ -33,12 +33,12 @@ impl Judgement {
             (Step::ReadComplete { link, reason: Reason::OutOfSync }, _)
                 if has_restarted(remembered, window) =>
             {
-                Step::ReadComplete { link, reason: Reason::WentBack }
+                Step::ReadComplete { link, reason: Reason::UntilDecreased }
             }
             (Step::IsComplete { reason: Reason::OutOfSync }, _)
                 if has_restarted(remembered, window) =>
             {
-                Step::IsComplete { reason: Reason::WentBack }
+                Step::IsComplete { reason: Reason::UntilDecreased }
             }
             (Step::Merge(_), Some(link)) if state.needs_complete && link == address => {
                 Step::IsComplete { reason: Reason::Initial }
@@ -50,7 +50,8 @@ impl Judgement {
         };
         match step {
             Step::ReadComplete {
-                reason: reason @ (Reason::Initial | Reason::WentBack), ..
+                reason: reason @ (Reason::Initial | Reason::UntilDecreased),
+                ..
             } if is_complete_feed(sharing) => {
                 let step = Step::Merge(after_complete(reason, sharing, sharing));
                 Self { step, reason: Some(reason) }

@@ -3,7 +3,7 @@
 use feedsync_core::Format;
 
 use crate::details::{author_element, push_markup, push_texts};
-use crate::feed::{Place, Role};
+use crate::feed::{Role, TagContext};
 use crate::head::FeedHead;
 use crate::payload::{Default, push_attribute};
 use crate::sync::push_sharing;
@@ -12,7 +12,7 @@ use crate::xml::{Namespace, escape_text};
 /// The namespace of Atom 1.0.
 pub(crate) const ATOM: &str = "http://www.w3.org/2005/Atom";
 
-pub(crate) fn role(place: Place<'_>) -> Role {
+pub(crate) fn role(place: TagContext<'_>) -> Role {
     match (place.path, place.local) {
         ([], _) => Role::Items,
         ([_], "entry") if place.namespace == place.root || place.namespace == Namespace::ATOM => {

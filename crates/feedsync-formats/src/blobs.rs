@@ -66,7 +66,7 @@ fn in_element(text: &str) -> Vec<Blob> {
     };
     let of = |child: Element<'_, '_>| {
         let part = |name| child.value(name);
-        Blob::told(&part("name")?, &part("type")?, &part("length")?, &part("sha-256")?)
+        Blob::from_parts(&part("name")?, &part("type")?, &part("length")?, &part("sha-256")?)
     };
     let children = tree.root().children();
     children.filter(|child| child.is(Namespace::OWN, ELEMENT)).filter_map(of).collect()
@@ -84,7 +84,7 @@ fn in_object(text: &str) -> Vec<Blob> {
             Kind::Number => length.raw().into(),
             _ => length.string()?,
         };
-        Blob::told(&part("name")?, &part("type")?, &length, &part("sha-256")?)
+        Blob::from_parts(&part("name")?, &part("type")?, &length, &part("sha-256")?)
     };
     list.value.elements().filter_map(of).collect()
 }
@@ -102,7 +102,7 @@ impl Blob {
     }
 
     /// Creates a blob from its textual parts. Returns `None` if one of them is invalid.
-    fn told(name: &str, media_type: &str, length: &str, sha256: &str) -> Option<Self> {
+    fn from_parts(name: &str, media_type: &str, length: &str, sha256: &str) -> Option<Self> {
         let digits = !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
         let length = length.parse().ok().filter(|_| digits)?;
         Self::new(name, media_type, length, digest(sha256)?)

@@ -15,7 +15,7 @@ use crate::options::ReadOptions;
 use crate::xml::{Attribute, Namespace, XmlError};
 
 /// Maximum length of a base or an address that references are resolved against, in bytes.
-pub(crate) const LONGEST: usize = 2_048;
+pub(crate) const MAX_BASE_BYTES: usize = 2_048;
 
 /// Resolves a reference against a base. Returns it unchanged if there is no base.
 pub(crate) fn resolved<'r>(base: Option<&IriStr>, reference: &'r str) -> Cow<'r, str> {
@@ -62,7 +62,7 @@ struct Inherited {
 }
 
 /// Number of bytes that each item may inherit without being counted. It covers the usual declarations of feeds.
-const USUAL: usize = 512;
+const UNCOUNTED_BYTES: usize = 512;
 
 impl Default for Inherited {
     fn default() -> Self {
@@ -87,7 +87,7 @@ impl<'a> Context<'a> {
 
     /// Counts inherited bytes beyond the usual number.
     pub(crate) fn inherit(&self, bytes: usize) {
-        self.inherited.bytes.fetch_add(bytes.saturating_sub(USUAL), Ordering::Relaxed);
+        self.inherited.bytes.fetch_add(bytes.saturating_sub(UNCOUNTED_BYTES), Ordering::Relaxed);
     }
 
     /// Makes a reference absolute and counts the bytes that this adds. Returns an empty string once the limit is

@@ -16,14 +16,14 @@ const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /// Maximum length of a date, in bytes.
-const LONGEST: usize = 128;
+const MAX_DATE_BYTES: usize = 128;
 
 const DAY: i64 = 86_400;
 
 /// Parses a date in any of the forms.
 pub(crate) fn parse(text: &str) -> Option<Timestamp> {
     let text = text.trim();
-    if text.is_empty() || text.len() > LONGEST {
+    if text.is_empty() || text.len() > MAX_DATE_BYTES {
         return None;
     }
     let seconds = counted(text).or_else(|| Reader::new(text).read())?;

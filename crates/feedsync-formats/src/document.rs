@@ -14,7 +14,7 @@ use crate::payload::{Default, PayloadTag};
 use crate::read::{check_is_xml, looks_like_json};
 use crate::reading::{Reading, Refused};
 use crate::stale_window::without_window;
-use crate::sync::{Surroundings, push_item};
+use crate::sync::{OutputContext, push_item};
 use crate::xml::{Encoding, decode};
 
 /// A document with its source: all parts that are not replaced are written unchanged, in the document's own encoding.
@@ -150,9 +150,9 @@ impl XmlDocument {
         self.encoding.encode(&if has_window { without_window(out) } else { out })
     }
 
-    fn place(&self) -> Surroundings {
+    fn place(&self) -> OutputContext {
         let end = &self.parsed.end;
-        Surroundings {
+        OutputContext {
             format: self.parsed.reading.format,
             default: Default::of(end.default.as_deref()),
             prefix: end.prefix.clone(),
@@ -251,5 +251,5 @@ impl XmlDocument {
 fn inherits_alike(old: &Item<Payload>, new: &Item<Payload>) -> bool {
     let (old, new) = (&old.winner.payload.text, &new.winner.payload.text);
     let (old, new) = (PayloadTag::read(old), PayloadTag::read(new));
-    old.handed_down().eq(new.handed_down())
+    old.inherited_attributes().eq(new.inherited_attributes())
 }

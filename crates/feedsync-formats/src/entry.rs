@@ -22,7 +22,7 @@ use feedsync_core::{Format, Payload, Timestamp};
 
 use crate::markup;
 use crate::options::{Limits, Mode};
-use crate::references::{Base, GAIN};
+use crate::references::{Base, MAX_GROWTH_BYTES};
 use crate::xml::{Element, Namespace, Namespaces, Tree};
 
 /// The fields of an item, independent of its format.
@@ -189,13 +189,13 @@ pub(crate) const RELATED: &str = "related";
 
 /// Returns the view of a payload.
 pub fn entry(payload: &Payload) -> Entry {
-    view(payload, &Base::KEPT, false)
+    view(payload, &Base::NONE, false)
 }
 
 /// Like [`entry`], for uses outside the payload's base. Links, and references in HTML and XHTML, are made absolute as
 /// far as the payload defines their base. A base inside the content itself is ignored.
 pub(crate) fn absolute(payload: &Payload) -> Entry {
-    let spare = Cell::new(GAIN);
+    let spare = Cell::new(MAX_GROWTH_BYTES);
     view(payload, &Base::outside(&spare), false)
 }
 
@@ -203,7 +203,7 @@ pub(crate) fn absolute(payload: &Payload) -> Entry {
 /// XHTML, are made absolute. Their base is `xml:base`, or else the entry's own link, or else the first of the
 /// surrounding addresses (the site, the feed). A base inside the content itself is ignored.
 pub(crate) fn shown(payload: &Payload, around: &[Option<&str>]) -> Entry {
-    let spare = Cell::new(GAIN);
+    let spare = Cell::new(MAX_GROWTH_BYTES);
     let entry = view(payload, &Base::outside(&spare), true);
     settled(entry, around, &spare)
 }

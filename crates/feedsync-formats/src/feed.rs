@@ -12,7 +12,7 @@ use crate::items::{Extras, Items, Slot};
 use crate::opml;
 use crate::options::{Mode, ReadOptions};
 use crate::reading::Reading;
-use crate::remarks::{Fault, Places};
+use crate::remarks::{Fault, PositionConverter};
 use crate::sync::{is_self_contained, read_sharing};
 use crate::xml::{
     Attribute, Element, Namespace, Reader, StartTag, Token, Tree, XmlError, collapse,
@@ -42,7 +42,7 @@ pub(crate) enum Role {
 
 /// A start tag with its position among the open elements.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct TagContext<'a> {
     /// Local names of the open elements, the root first.
     pub(crate) path: &'a [&'a str],
     /// The namespace of the root. If the tag is the root, this is its own namespace.
@@ -167,7 +167,7 @@ impl<'a, 'o> FeedReader<'a, 'o> {
         }
     }
 
-    fn role(&self, place: Place<'_>) -> Role {
+    fn role(&self, place: TagContext<'_>) -> Role {
         match self.items.format {
             _ if place.namespace == Namespace::FEEDSYNC && place.local == "sharing" => {
                 Role::Sharing
@@ -195,7 +195,7 @@ impl<'a, 'o> FeedReader<'a, 'o> {
         let outside = Context::outside(self.items.options);
         let context = outside.enter(self.text, attributes).into_owned();
         let mut path = vec![root.local_name(self.text)];
-        let role = self.role(Place {
+        let role = self.role(TagContext {
             path: &[],
             root: root.namespace,
             namespace: root.namespace,
@@ -212,8 +212,12 @@ impl<'a, 'o> FeedReader<'a, 'o> {
                 Token::Start(tag) => {
                     let local = tag.local_name(self.text);
                     let namespace = tag.namespace;
-                    let role =
-                        self.role(Place { path: &path, root: root.namespace, namespace, local });
+                    let role = self.role(TagContext {
+                        path: &path,
+                        root: root.namespace,
+                        namespace,
+                        local,
+                    });
                     let context = &open[open.len() - 1].context;
                     if matches!(role, Role::Container | Role::Items) {
                         let context = context.enter(self.text, &attributes).into_owned();
@@ -308,7 +312,7 @@ impl<'a, 'o> FeedReader<'a, 'o> {
     }
 
     fn finish(mut self) -> Parsed {
-        let mut places = Places::new(self.text);
+        let mut places = PositionConverter::new(self.text);
         let refused = self.items.take_refused(&mut places);
         let Items { format, feed, remarks, slots, .. } = self.items;
         let diagnostics = remarks.into_diagnostics(&mut places);

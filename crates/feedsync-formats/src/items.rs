@@ -14,7 +14,7 @@ use crate::mapping::restore;
 use crate::options::{Mode, ReadOptions};
 use crate::payload::{Extraction, extract};
 use crate::reading::Refused;
-use crate::remarks::{Fault, Places, Remarks};
+use crate::remarks::{Fault, PositionConverter, Remarks};
 use crate::sync::{Signers, Stamp, SyncReader, sync_of};
 use crate::xml::{Element, Namespace, XmlError, define_references};
 
@@ -261,7 +261,7 @@ impl<'o> Items<'o> {
     }
 
     /// Returns the refused items, with lines and columns.
-    pub(crate) fn take_refused(&mut self, places: &mut Places<'_>) -> Vec<Refused> {
+    pub(crate) fn take_refused(&mut self, places: &mut PositionConverter<'_>) -> Vec<Refused> {
         std::mem::take(&mut self.refused)
             .into_iter()
             .map(|(id, index, fault)| {

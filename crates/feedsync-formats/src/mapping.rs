@@ -77,7 +77,7 @@ pub fn restore(mut version: Version<Payload>) -> Version<Payload> {
         _ => xml::find(text),
     };
     let Some(found) = found else { return version };
-    let native = found.natives.iter().find(|native| native.is_of(version.dot()));
+    let native = found.natives.iter().find(|native| native.matches_dot(version.dot()));
     match native.and_then(Native::payload) {
         Some(mut native) => {
             if native.sync_foreign.is_none() {
@@ -121,7 +121,7 @@ impl Native {
         }
     }
 
-    fn is_of(&self, dot: &Update) -> bool {
+    fn matches_dot(&self, dot: &Update) -> bool {
         self.sequence == dot.sequence().to_string()
             && self.when == dot.when().map(|when| when.to_string())
             && self.by.as_deref() == dot.by().map(|by| by.as_str())

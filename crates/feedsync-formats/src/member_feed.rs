@@ -28,7 +28,7 @@ pub struct MemberFeed {
     links: Vec<MemberLink>,
     collection: Option<String>,
     members: Vec<Member>,
-    place: Place,
+    place: InsertionPoint,
 }
 
 /// An entry of the feed.
@@ -69,7 +69,7 @@ pub struct MemberEdits<'e> {
 
 /// Positions and context for inserting members.
 #[derive(Debug, Clone)]
-struct Place {
+struct InsertionPoint {
     /// Offset of new members: before the first entry, or else before the end tag.
     new: usize,
     /// Name of a root without content. It gets an end tag with its first entry.
@@ -271,13 +271,13 @@ fn collection(
     Some(inside.absolute(collection.value("href")?.trim()))
 }
 
-fn place(root: Element<'_, '_>, context: &Context<'_>) -> Place {
+fn place(root: Element<'_, '_>, context: &Context<'_>) -> InsertionPoint {
     let is_feed = root.local() == "feed";
     let first = root.children().find(|child| is_feed && child.is(Namespace::ATOM, "entry"));
     let end_of_tag = root.start_tag_span().end;
     let is_empty = end_of_tag == root.span().end;
     let updated = root.child(Namespace::ATOM, "updated").filter(|_| is_feed);
-    Place {
+    InsertionPoint {
         new: match first {
             Some(entry) => entry.span().start,
             None if is_empty => end_of_tag - "/>".len(),

@@ -6,7 +6,7 @@
 //! follow. Nothing else is changed.
 
 /// Returns the text with these characters escaped.
-pub(crate) fn mended(text: &str) -> String {
+pub(crate) fn escape_stray_markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 16);
     let mut rest = text;
     while let Some(at) = rest.find(['<', '&']) {
@@ -123,11 +123,11 @@ mod tests {
                 "a &amp; b<!-- & \" --><![CDATA[&]]><?x \"&?>",
             ),
         ] {
-            assert_eq!(mended(text), mended_text);
-            assert_eq!(mended(mended_text), mended_text);
+            assert_eq!(escape_stray_markup(text), mended_text);
+            assert_eq!(escape_stray_markup(mended_text), mended_text);
         }
         for open in ["<a b=\"x", "<a b='&", "<!-- ", "<a ", "&", "<", "<a b=\"x\" c"] {
-            assert!(mended(open).len() >= open.len(), "{open}");
+            assert!(escape_stray_markup(open).len() >= open.len(), "{open}");
         }
     }
 }

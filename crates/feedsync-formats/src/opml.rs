@@ -16,14 +16,14 @@ use crate::atom::ATOM;
 use crate::context::Context;
 use crate::date::to_rfc822;
 use crate::details::{author_element, push_markup, push_texts};
-use crate::feed::{End, Place, Role};
+use crate::feed::{End, Role, TagContext};
 use crate::head::FeedHead;
 use crate::items::{Extras, Items};
 use crate::payload::{Default, OWN, PayloadTag};
-use crate::sync::{Surroundings, push_item, push_sharing};
+use crate::sync::{OutputContext, push_item, push_sharing};
 use crate::xml::{Element, Namespace, XmlError, escape_text, unescape};
 
-pub(crate) fn role(place: Place<'_>) -> Role {
+pub(crate) fn role(place: TagContext<'_>) -> Role {
     match (place.path, place.local) {
         ([], _) | ([_], "head") => Role::Container,
         ([_], "body") => Role::Outlines,
@@ -139,13 +139,13 @@ pub(crate) fn begin(out: &mut String, head: &FeedHead<'_>, declarations: &str) {
 #[derive(Debug)]
 pub(crate) struct Open {
     /// Context inside the outline.
-    pub(crate) place: Surroundings,
+    pub(crate) place: OutputContext,
     /// Text that ends the outline.
     pub(crate) end: String,
 }
 
 /// Appends an outline without its end tag, so that others can be nested in it.
-pub(crate) fn open(out: &mut String, item: &Item<Payload>, place: &Surroundings) -> Open {
+pub(crate) fn open(out: &mut String, item: &Item<Payload>, place: &OutputContext) -> Open {
     out.push('\n');
     let mut inside = (out.len(), place.clone());
     push_item(out, item, place, |out, place| inside = (out.len(), place.clone()));

@@ -8,7 +8,7 @@ use feedsync_core::{Format, Item, ItemId, Payload};
 
 use crate::opml::claim;
 use crate::options::{Limits, Mode};
-use crate::outlines::{DEEPEST, OutlinePlace};
+use crate::outlines::{MAX_OUTLINE_DEPTH, OutlinePosition};
 use crate::payload::{OWN, push_attribute, push_declaration};
 use crate::revise::Edits;
 use crate::xml::{Namespace, Tree};
@@ -54,7 +54,7 @@ pub enum MoveError {
     AtTop(ItemId),
     /// The outlines would nest too deeply.
     #[error(
-        "outlines nest at most {DEEPEST} deep, and {0} would be deeper there, or one inside it"
+        "outlines nest at most {MAX_OUTLINE_DEPTH} deep, and {0} would be deeper there, or one inside it"
     )]
     TooDeep(ItemId),
     /// The payload uses the prefix of the claim for another namespace, or is not XML.
@@ -65,7 +65,7 @@ pub enum MoveError {
 /// Returns the payload of an outline that claims to be the last child of another item, or the last at the top for
 /// `None`. `places` has the positions of all items, including the outline.
 pub fn move_outline(
-    places: &[OutlinePlace],
+    places: &[OutlinePosition],
     outline: &Item<Payload>,
     under: Option<&ItemId>,
 ) -> Result<Payload, MoveError> {
@@ -73,7 +73,7 @@ pub fn move_outline(
     if payload.format != Format::Opml {
         return Err(MoveError::NoOutline { id: id.clone(), format: payload.format });
     }
-    let places: HashMap<&ItemId, &OutlinePlace> =
+    let places: HashMap<&ItemId, &OutlinePosition> =
         places.iter().map(|place| (place.id(), place)).collect();
     match under {
         Some(parent) => check_parent(&places, id, parent)?,
@@ -86,19 +86,19 @@ pub fn move_outline(
 
 /// Returns the payload of a new outline as the last at the top. The payload is unchanged if it claims a position or
 /// is not an outline.
-pub fn placed_last(places: &[OutlinePlace], id: &ItemId, payload: Payload) -> Payload {
+pub fn with_last_position(places: &[OutlinePosition], id: &ItemId, payload: Payload) -> Payload {
     let claimed = claim(&payload);
     if payload.format != Format::Opml || claimed.parent.is_some() || claimed.position.is_some() {
         return payload;
     }
-    let places: HashMap<&ItemId, &OutlinePlace> =
+    let places: HashMap<&ItemId, &OutlinePosition> =
         places.iter().map(|place| (place.id(), place)).collect();
     with_place(&payload, None, next_position(&places, id, None)).unwrap_or(payload)
 }
 
-type Places<'p> = HashMap<&'p ItemId, &'p OutlinePlace>;
+type PositionsById<'p> = HashMap<&'p ItemId, &'p OutlinePosition>;
 
-fn check_parent(places: &Places<'_>, id: &ItemId, parent: &ItemId) -> Result<(), MoveError> {
+fn check_parent(places: &PositionsById<'_>, id: &ItemId, parent: &ItemId) -> Result<(), MoveError> {
     let place = places.get(parent).ok_or_else(|| MoveError::NoParent(parent.clone()))?;
     if parent == id {
         return Err(MoveError::Itself(id.clone()));
@@ -113,14 +113,14 @@ fn check_parent(places: &Places<'_>, id: &ItemId, parent: &ItemId) -> Result<(),
     if above.contains(id) {
         return Err(MoveError::Descendant { id: id.clone(), parent: parent.clone() });
     }
-    if above.len() + 1 + height(places, id) > DEEPEST {
+    if above.len() + 1 + height(places, id) > MAX_OUTLINE_DEPTH {
         return Err(MoveError::TooDeep(id.clone()));
     }
     Ok(())
 }
 
 /// Returns the claimed ancestors of an outline. Claims may form a cycle.
-fn ancestors<'p>(places: &Places<'p>, id: &ItemId) -> HashSet<&'p ItemId> {
+fn ancestors<'p>(places: &PositionsById<'p>, id: &ItemId) -> HashSet<&'p ItemId> {
     let mut above = HashSet::new();
     let mut at = places.get(id).and_then(|place| place.parent());
     while let Some(parent) = at.filter(|parent| above.insert(*parent)) {
@@ -130,7 +130,7 @@ fn ancestors<'p>(places: &Places<'p>, id: &ItemId) -> HashSet<&'p ItemId> {
 }
 
 /// Number of levels of outlines that claim to be inside the given one.
-fn height(places: &Places<'_>, id: &ItemId) -> usize {
+fn height(places: &PositionsById<'_>, id: &ItemId) -> usize {
     let mut children: HashMap<&ItemId, Vec<&ItemId>> = HashMap::new();
     for place in places.values() {
         if let Some(parent) = place.parent() {
@@ -150,8 +150,8 @@ fn height(places: &Places<'_>, id: &ItemId) -> usize {
 }
 
 /// Returns the position after all outlines that are shown in a parent, or at the top.
-fn next_position(places: &Places<'_>, id: &ItemId, under: Option<&ItemId>) -> u64 {
-    let shown_in = |place: &OutlinePlace| {
+fn next_position(places: &PositionsById<'_>, id: &ItemId, under: Option<&ItemId>) -> u64 {
+    let shown_in = |place: &OutlinePosition| {
         let parent = place.parent().and_then(|parent| places.get(parent));
         parent.filter(|parent| !parent.is_deleted()).map(|parent| parent.id())
     };

@@ -13,7 +13,7 @@ use feedsync_core::{Item, ItemId, Payload};
 use crate::opml::claim;
 
 /// Maximum depth of nesting when outlines are written. Deeper ones are shown at the root.
-pub(crate) const DEEPEST: usize = 100;
+pub(crate) const MAX_OUTLINE_DEPTH: usize = 100;
 
 /// Order of an outline without a position: after all positions that are counted from 0, and before outlines that were
 /// moved after it.
@@ -21,7 +21,7 @@ pub(crate) const UNCLAIMED: u64 = 1 << 32;
 
 /// Properties of an item that determine the position of its outline.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OutlinePlace {
+pub struct OutlinePosition {
     id: ItemId,
     parent: Option<ItemId>,
     /// Claimed position. For its absence see [`UNCLAIMED`].
@@ -29,7 +29,7 @@ pub struct OutlinePlace {
     deleted: bool,
 }
 
-impl OutlinePlace {
+impl OutlinePosition {
     /// Returns the position that an item's winner claims.
     pub fn of(item: &Item<Payload>) -> Self {
         let claim = claim(&item.winner.payload);
@@ -61,14 +61,14 @@ impl OutlinePlace {
 /// An outline at its computed position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nested {
-    /// Index of its `OutlinePlace`.
+    /// Index of its `OutlinePosition`.
     pub index: usize,
     /// Number of outlines around it.
     pub depth: usize,
 }
 
 /// Returns all outlines in document order.
-pub fn nest(places: &[OutlinePlace]) -> Vec<Nested> {
+pub fn nest(places: &[OutlinePosition]) -> Vec<Nested> {
     let index: HashMap<&ItemId, usize> =
         places.iter().enumerate().map(|(index, place)| (&place.id, index)).collect();
     let mut parents: Vec<Option<usize>> = places
@@ -88,7 +88,7 @@ pub fn nest(places: &[OutlinePlace]) -> Vec<Nested> {
     let mut children = vec![Vec::new(); places.len()];
     let mut waiting = Vec::new();
     for index in order {
-        match parents[index].filter(|_| depth(index, &parents) <= DEEPEST) {
+        match parents[index].filter(|_| depth(index, &parents) <= MAX_OUTLINE_DEPTH) {
             Some(parent) => children[parent].push(index),
             None => waiting.push(Nested { index, depth: 0 }),
         }
@@ -105,11 +105,11 @@ pub fn nest(places: &[OutlinePlace]) -> Vec<Nested> {
 /// Number of ancestors, counted up to one more than the maximum.
 fn depth(index: usize, parents: &[Option<usize>]) -> usize {
     let ancestors = std::iter::successors(parents[index], |&parent| parents[parent]);
-    ancestors.take(DEEPEST + 1).count()
+    ancestors.take(MAX_OUTLINE_DEPTH + 1).count()
 }
 
 /// Moves the lowest id of each cycle to the root.
-fn break_cycles(parents: &mut [Option<usize>], places: &[OutlinePlace]) {
+fn break_cycles(parents: &mut [Option<usize>], places: &[OutlinePosition]) {
     // 0 if not visited, otherwise the walk that visited it first.
     let mut seen = vec![0usize; parents.len()];
     for start in 0..parents.len() {

@@ -256,7 +256,7 @@ impl<'t> PayloadTag<'t> {
     }
 
     /// Returns the attributes that child elements inherit.
-    pub(crate) fn handed_down(&self) -> impl Iterator<Item = &(&'t str, &'t str)> {
+    pub(crate) fn inherited_attributes(&self) -> impl Iterator<Item = &(&'t str, &'t str)> {
         self.attributes.iter().filter(|(name, _)| name.starts_with("xml") && *name != "xmlns:fs")
     }
 

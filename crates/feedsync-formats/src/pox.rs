@@ -4,14 +4,14 @@
 use feedsync_core::Format;
 
 use crate::details::{push_markup, push_pox_attributes};
-use crate::feed::{Place, Role};
+use crate::feed::{Role, TagContext};
 use crate::head::FeedHead;
 use crate::payload::{Default, push_attribute};
 use crate::remarks::{Fault, Remarks};
 use crate::sync::push_sharing;
 use crate::xml::{Attribute, Element, Namespace};
 
-pub(crate) fn role(place: Place<'_>) -> Role {
+pub(crate) fn role(place: TagContext<'_>) -> Role {
     if place.path.is_empty() { Role::Items } else { Role::Candidate }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Reading is tolerant and reports faults. A document that can be read is not changed. Otherwise stepwise [repair]
 //! makes versions of it, from the least to the most changed, and the first version with articles is used.
-//! [`PublishedFeed::mended`] contains the fault of the original document. A document that still cannot be read is
+//! [`PublishedFeed::repaired_fault`] contains the fault of the original document. A document that still cannot be read is
 //! refused with line and column. References are absolute.
 
 mod head;
@@ -39,18 +39,18 @@ pub struct PublishedFeed {
     /// Address of the feed, as it declares it.
     pub address: Option<String>,
     /// How often the feed asks to be read.
-    pub wishes: Wishes,
+    pub polling_hints: PollingHints,
     /// Entries, in document order. Their references are absolute where possible.
     pub entries: Vec<Entry>,
     /// Number of entries that were left out because they have neither title, link nor text.
     pub blank: usize,
     /// Fault of the original document, if it was repaired.
-    pub mended: Option<ReadError>,
+    pub repaired_fault: Option<ReadError>,
 }
 
 /// How often a feed asks to be read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Wishes {
+pub struct PollingHints {
     /// Minimum interval between two reads: `ttl` of RSS, or `updatePeriod` and `updateFrequency` of its syndication
     /// module.
     pub every: Option<Duration>,
@@ -69,7 +69,9 @@ pub fn read_published(
 ) -> Result<PublishedFeed, ReadError> {
     let (text, fault) = text::decoded(bytes, charset, options)?;
     let as_it_came = match read(&text, options) {
-        Ok(feed) if !feed.entries.is_empty() => return Ok(PublishedFeed { mended: fault, ..feed }),
+        Ok(feed) if !feed.entries.is_empty() => {
+            return Ok(PublishedFeed { repaired_fault: fault, ..feed });
+        }
         Err(error @ ReadError::TooLarge { .. }) => return Err(error),
         other => other,
     };
@@ -87,7 +89,7 @@ pub fn read_published(
         // The fault is that of the original document.
         (Err(error), _) => return Err(error),
     };
-    Ok(PublishedFeed { mended: fault.or(later), ..feed })
+    Ok(PublishedFeed { repaired_fault: fault.or(later), ..feed })
 }
 
 /// Returns the first version of a document that has articles, or else the first readable one whose structure is

@@ -9,13 +9,13 @@ use std::cell::Cell;
 
 use iri_string::types::IriString;
 
-use crate::context::{LONGEST, resolved};
+use crate::context::{MAX_BASE_BYTES, resolved};
 use crate::html_references::references;
 use crate::markup;
 use crate::xml::{Element, Namespace, escape_attribute};
 
 /// Maximum number of bytes by which an item may grow.
-pub(crate) const GAIN: usize = 1 << 20;
+pub(crate) const MAX_GROWTH_BYTES: usize = 1 << 20;
 
 /// Base of the references at one position in an item.
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ pub(crate) struct Base<'s> {
 
 impl<'s> Base<'s> {
     /// A base with which references stay unchanged.
-    pub(crate) const KEPT: Self = Self { base: None, spare: None };
+    pub(crate) const NONE: Self = Self { base: None, spare: None };
 
     /// The base outside a self-contained item, which may grow by the given number of bytes.
     pub(crate) fn outside(spare: &'s Cell<usize>) -> Self {
@@ -41,7 +41,7 @@ impl<'s> Base<'s> {
             let scheme = address.split(':').next().unwrap_or_default();
             ["http", "https"].iter().any(|known| known.eq_ignore_ascii_case(scheme))
         };
-        let address = address.filter(|address| address.len() <= LONGEST).filter(is_web);
+        let address = address.filter(|address| address.len() <= MAX_BASE_BYTES).filter(is_web);
         let base = address.and_then(|address| IriString::try_from(address.to_owned()).ok());
         Self { base, spare: Some(spare) }
     }
@@ -61,8 +61,8 @@ impl<'s> Base<'s> {
         match element.attribute(Namespace::XML, "base").filter(|_| self.spare.is_some()) {
             Some(attribute) => {
                 let value = attribute.value(element.document());
-                let base = (value.len() <= LONGEST).then(|| self.absolute(&value));
-                let base = base.filter(|base| base.len() <= LONGEST);
+                let base = (value.len() <= MAX_BASE_BYTES).then(|| self.absolute(&value));
+                let base = base.filter(|base| base.len() <= MAX_BASE_BYTES);
                 let base = base.and_then(|base| IriString::try_from(base.into_owned()).ok());
                 Cow::Owned(Self { base, spare: self.spare })
             }

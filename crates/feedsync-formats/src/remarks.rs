@@ -91,7 +91,10 @@ impl Remarks {
     }
 
     /// Returns the remarks in document order, with lines and columns.
-    pub(crate) fn into_diagnostics(mut self, places: &mut Places<'_>) -> Vec<Diagnostic> {
+    pub(crate) fn into_diagnostics(
+        mut self,
+        places: &mut PositionConverter<'_>,
+    ) -> Vec<Diagnostic> {
         self.remarks.sort_by_key(|remark| remark.fault.offset);
         self.remarks
             .into_iter()
@@ -101,13 +104,13 @@ impl Remarks {
 }
 
 /// Converts offsets to lines and columns. Offsets should mostly ascend, since each is counted from the previous one.
-pub(crate) struct Places<'a> {
+pub(crate) struct PositionConverter<'a> {
     text: &'a str,
     offset: usize,
     position: Position,
 }
 
-impl<'a> Places<'a> {
+impl<'a> PositionConverter<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
         Self { text, offset: 0, position: Position { line: 1, column: 1 } }
     }
@@ -160,12 +163,12 @@ mod tests {
     #[test]
     fn columns_count_characters_of_any_length() {
         for (offset, position) in expected() {
-            assert_eq!(Places::new(TEXT).at(offset), position, "{offset}");
+            assert_eq!(PositionConverter::new(TEXT).at(offset), position, "{offset}");
             assert_eq!(Position::of(TEXT, offset), position, "{offset}");
         }
         let past = TEXT.len() + 5;
         let end = Position { line: END.0, column: END.1 };
-        assert_eq!((Places::new(TEXT).at(past), Position::of(TEXT, past)), (end, end));
+        assert_eq!((PositionConverter::new(TEXT).at(past), Position::of(TEXT, past)), (end, end));
     }
 
     #[test]
@@ -173,7 +176,7 @@ mod tests {
         let expected = expected();
         for (first, _) in &expected {
             for (second, position) in &expected {
-                let mut places = Places::new(TEXT);
+                let mut places = PositionConverter::new(TEXT);
                 places.at(*first);
                 assert_eq!(places.at(*second), *position, "{first} before {second}");
                 assert_eq!(places.at(*second), *position, "{second} twice");

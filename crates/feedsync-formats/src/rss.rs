@@ -6,13 +6,13 @@ use feedsync_core::Format;
 use crate::compose::push_plain;
 use crate::date::to_rfc822;
 use crate::details::{push_markup, push_rss};
-use crate::feed::{Place, Role};
+use crate::feed::{Role, TagContext};
 use crate::head::FeedHead;
 use crate::names::media_type;
 use crate::payload::Default;
 use crate::sync::push_sharing;
 
-pub(crate) fn role(place: Place<'_>) -> Role {
+pub(crate) fn role(place: TagContext<'_>) -> Role {
     let rdf = place.root == crate::xml::Namespace::RDF;
     match (place.path, place.local) {
         ([], _) if rdf => Role::Items,

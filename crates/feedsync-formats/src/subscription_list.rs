@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use crate::compose::push_attribute;
 use crate::diagnostic::ReadError;
-use crate::mend::mended;
+use crate::mend::escape_stray_markup;
 use crate::options::{Limits, ReadOptions};
 use crate::xml::{Element, Tree, XmlError, decode, escape_text};
 
@@ -37,7 +37,7 @@ pub fn read_subscription_list(bytes: &[u8]) -> Result<Vec<ListedOutline>, ReadEr
     match outlines(&text, &options) {
         // The error refers to the original list.
         Err(error @ ReadError::Document { .. }) => {
-            outlines(&mended(&text), &options).map_err(|_| error)
+            outlines(&escape_stray_markup(&text), &options).map_err(|_| error)
         }
         result => result,
     }

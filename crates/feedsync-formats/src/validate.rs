@@ -29,7 +29,7 @@ use crate::items::{Extras, Items};
 use crate::json as json_format;
 use crate::options::ReadOptions;
 use crate::read::{check_is_xml, looks_like_json, read};
-use crate::remarks::{Fault, Places};
+use crate::remarks::{Fault, PositionConverter};
 use crate::server_parts::APP;
 use crate::sse;
 use crate::xml::{Namespace, Reader, Token, Tree, decode};
@@ -252,7 +252,7 @@ fn entry_contents(
     let mut items = Items::new(Format::Atom, options);
     let taken = items.take(tree.root(), &Context::outside(options), &Extras::default());
     taken.map_err(|error| error.into_read_error(text))?;
-    let mut places = Places::new(text);
+    let mut places = PositionConverter::new(text);
     let refused = items.take_refused(&mut places);
     let takes_part = items.feed.plain_items == 0;
     known.extend(items.remarks.into_diagnostics(&mut places));

@@ -5,14 +5,14 @@ use feedsync_core::{Format, Item, Payload};
 use crate::app::{self, AppCollection};
 use crate::head::FeedHead;
 use crate::mapping::project_plain;
-use crate::outlines::{OutlinePlace, nest};
+use crate::outlines::{OutlinePosition, nest};
 use crate::payload::{self, Default, FEEDSYNC, OWN, PayloadTag, push_attribute, push_declaration};
-use crate::sync::{Surroundings, push_item};
+use crate::sync::{OutputContext, push_item};
 use crate::{atom, json, opml, pox, rss};
 
 /// Returns an item as an Atom entry document, with its `sx:sync`.
 pub fn entry_document(item: &Item<Payload>) -> String {
-    let place = Surroundings {
+    let place = OutputContext {
         format: Format::Atom,
         default: Default::None,
         prefix: None,
@@ -39,7 +39,7 @@ pub struct FeedWriter {
     held: Vec<Item<Payload>>,
     /// Outlines without their end tags yet, the innermost last.
     open: Vec<opml::Open>,
-    place: Surroundings,
+    place: OutputContext,
     /// The collection element in the head of an Atom feed.
     collection: String,
 }
@@ -53,7 +53,7 @@ impl FeedWriter {
             json: json::Writer::new(),
             held: Vec::new(),
             open: Vec::new(),
-            place: Surroundings {
+            place: OutputContext {
                 format,
                 default: Default::of(default),
                 prefix: Some("sx".to_owned()),
@@ -138,7 +138,7 @@ impl FeedWriter {
             Format::Pox => out.push_str("</items>\n"),
             Format::Opml => {
                 let held = std::mem::take(&mut self.held);
-                let places: Vec<_> = held.iter().map(OutlinePlace::of).collect();
+                let places: Vec<_> = held.iter().map(OutlinePosition::of).collect();
                 for nested in nest(&places) {
                     self.outline(out, &held[nested.index], nested.depth);
                 }

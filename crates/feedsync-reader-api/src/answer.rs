@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// A response to a newsreader.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct RawResponse {
     /// HTTP status.
     pub status: u16,
     /// Media type of the body; `None` without a body.
@@ -13,7 +13,7 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-impl Answer {
+impl RawResponse {
     /// Response with a JSON value.
     pub(crate) fn json(value: &impl Serialize) -> Self {
         Self::json_as(200, value)

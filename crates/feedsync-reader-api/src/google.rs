@@ -37,16 +37,16 @@ pub use read::read;
 pub use stream::{StreamError, parse_stream};
 
 /// Maximum number of articles in a list with contents.
-pub const MOST_CONTENTS: usize = 1_000;
+pub const MAX_CONTENTS: usize = 1_000;
 
 /// Maximum number of articles in a list of numbers.
-pub const MOST_IDS: usize = 200_000;
+pub const MAX_IDS: usize = 200_000;
 
 /// Maximum number of feeds in one edit.
-pub const MOST_FEEDS: usize = 1_000;
+pub const MAX_FEEDS: usize = 1_000;
 
 /// Default number of articles in a list.
-pub const USUAL_COUNT: usize = 20;
+pub const DEFAULT_COUNT: usize = 20;
 
 /// A request, and the token parameter that came with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,7 +145,7 @@ pub struct Listing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubscriptionEdit {
     /// Operation.
-    pub deed: Deed,
+    pub operation: SubscriptionOperation,
     /// Feeds, with their new titles if given.
     pub feeds: Vec<(FeedName, Option<Title>)>,
     /// Folders that the feeds are added to.
@@ -156,7 +156,7 @@ pub struct SubscriptionEdit {
 
 /// Operation on a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Deed {
+pub enum SubscriptionOperation {
     /// Subscribes.
     Subscribe,
     /// Unsubscribes.

@@ -12,7 +12,6 @@
 //! newsreaders.
 
 mod answer;
-mod asked;
 mod continuation;
 mod date;
 mod fault;
@@ -22,20 +21,21 @@ mod members;
 pub mod miniflux;
 pub mod nextcloud;
 mod parameters;
+mod raw_request;
 mod secret;
 mod selection;
 mod shown;
 pub mod ttrss;
 
-pub use answer::Answer;
-pub use asked::{Asked, MOST_BODY};
+pub use answer::RawResponse;
 pub use continuation::{Continuation, ContinuationError};
 pub use fault::Fault;
-pub use marking::{MOST_ARTICLES, Marking};
-pub use parameters::{MOST_PARAMETERS, MOST_TEXT};
+pub use marking::{MAX_REQUEST_ARTICLES, Marking};
+pub use parameters::{MAX_PARAMETERS, MAX_TEXT_BYTES};
+pub use raw_request::{MAX_BODY_BYTES, RawRequest};
 pub use secret::Secret;
-pub use selection::{MOST_STREAMS, Order, Selection, Span, Stream};
+pub use selection::{MAX_STREAMS, Order, Selection, Span, Stream};
 pub use shown::{
     Article, ArticleNumber, Enclosure, FeedName, FeedNumber, FolderNumber, Folders, Label,
-    LabelError, MOST_LABEL, NumberError, ShownFolder, ShownTag, Subscription, TagNumber, Tags,
+    LabelError, MAX_LABEL_BYTES, NumberError, ShownFolder, ShownTag, Subscription, TagNumber, Tags,
 };

@@ -6,7 +6,7 @@ use crate::fault::Fault;
 use crate::shown::ArticleNumber;
 
 /// Maximum number of articles in one request.
-pub const MOST_ARTICLES: usize = 10_000;
+pub const MAX_REQUEST_ARTICLES: usize = 10_000;
 
 /// The same change for several articles. Properties that are `None` or empty stay.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,5 +37,5 @@ impl Marking {
 
 /// Fault for too many articles.
 pub(crate) fn too_many(name: &'static str) -> Fault {
-    Fault::of(name, format!("at most {MOST_ARTICLES} articles at once"))
+    Fault::of(name, format!("at most {MAX_REQUEST_ARTICLES} articles at once"))
 }

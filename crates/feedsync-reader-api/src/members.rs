@@ -8,19 +8,19 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::asked::Asked;
 use crate::fault::Fault;
-use crate::marking::{MOST_ARTICLES, too_many};
-use crate::parameters::MOST_TEXT;
+use crate::marking::{MAX_REQUEST_ARTICLES, too_many};
+use crate::parameters::MAX_TEXT_BYTES;
+use crate::raw_request::RawRequest;
 use crate::shown::ArticleNumber;
 
 /// Values by name. `null` counts as absent.
 #[derive(Debug, Default)]
-pub(crate) struct Members(BTreeMap<String, Given>);
+pub(crate) struct Members(BTreeMap<String, ParameterValue>);
 
 /// A raw value.
 #[derive(Debug)]
-pub(crate) enum Given {
+pub(crate) enum ParameterValue {
     /// Value in a form or a query.
     Text(String),
     /// Value in JSON.
@@ -40,23 +40,25 @@ impl Members {
             let reason = text.split(" at line ").next().unwrap_or_default().to_owned();
             Fault::Body { line: error.line(), column: error.column(), reason }
         })?;
-        Ok(Self(found.into_iter().map(|(name, value)| (name, Given::Json(value))).collect()))
+        Ok(Self(
+            found.into_iter().map(|(name, value)| (name, ParameterValue::Json(value))).collect(),
+        ))
     }
 
     /// Parses a JSON object or a form in the body, followed by the query.
-    pub(crate) fn of(asked: &Asked<'_>) -> Result<Self, Fault> {
-        let body = asked.bounded_body()?;
+    pub(crate) fn of(raw_request: &RawRequest<'_>) -> Result<Self, Fault> {
+        let body = raw_request.bounded_body()?;
         let is_json = body.trim_ascii().starts_with(b"{");
         let (json, form) = if is_json { (body, &[][..]) } else { (&[][..], body) };
         let mut members = Self::of_json(json)?;
-        let others = Asked { body: form, content_type: None, ..*asked }.parameters()?;
+        let others = RawRequest { body: form, content_type: None, ..*raw_request }.parameters()?;
         for (name, value) in others.into_pairs() {
-            members.0.entry(name).or_insert(Given::Text(value));
+            members.0.entry(name).or_insert(ParameterValue::Text(value));
         }
         Ok(members)
     }
 
-    fn value(&self, name: &str) -> Option<&Given> {
+    fn value(&self, name: &str) -> Option<&ParameterValue> {
         self.0.get(name).filter(|value| !value.is_null())
     }
 
@@ -69,8 +71,8 @@ impl Members {
     pub(crate) fn text(&self, name: &'static str) -> Result<Option<String>, Fault> {
         let Some(value) = self.value(name) else { return Ok(None) };
         let text = value.text().ok_or(Fault::of(name, "not a text"))?;
-        if text.len() > MOST_TEXT {
-            return Err(Fault::of(name, format!("a text has at most {MOST_TEXT} bytes")));
+        if text.len() > MAX_TEXT_BYTES {
+            return Err(Fault::of(name, format!("a text has at most {MAX_TEXT_BYTES} bytes")));
         }
         Ok(Some(text))
     }
@@ -112,21 +114,24 @@ impl Members {
 
     /// Returns a required list: an array, or a text that is separated by commas. Its length is limited like a
     /// list of articles.
-    pub(crate) fn list(&self, name: &'static str) -> Result<Vec<Given>, Fault> {
-        let found: Vec<Given> = match self.value(name).ok_or(Fault::Missing { name })? {
-            Given::Json(raw) if raw.get().starts_with('[') => {
+    pub(crate) fn list(&self, name: &'static str) -> Result<Vec<ParameterValue>, Fault> {
+        let found: Vec<ParameterValue> = match self.value(name).ok_or(Fault::Missing { name })? {
+            ParameterValue::Json(raw) if raw.get().starts_with('[') => {
                 let parts: Vec<&RawValue> =
                     serde_json::from_str(raw.get()).map_err(|_| Fault::of(name, "not a list"))?;
-                let parts = parts.into_iter().take(MOST_ARTICLES + 1);
-                parts.map(|part| Given::Json(part.to_owned())).collect()
+                let parts = parts.into_iter().take(MAX_REQUEST_ARTICLES + 1);
+                parts.map(|part| ParameterValue::Json(part.to_owned())).collect()
             }
             value => {
                 let text = value.text().ok_or(Fault::of(name, "not a list"))?;
                 let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
-                words.take(MOST_ARTICLES + 1).map(|word| Given::Text(word.to_owned())).collect()
+                words
+                    .take(MAX_REQUEST_ARTICLES + 1)
+                    .map(|word| ParameterValue::Text(word.to_owned()))
+                    .collect()
             }
         };
-        if found.len() > MOST_ARTICLES {
+        if found.len() > MAX_REQUEST_ARTICLES {
             return Err(too_many(name));
         }
         Ok(found)
@@ -134,7 +139,7 @@ impl Members {
 
     /// Returns the article numbers in a required list.
     pub(crate) fn articles(&self, name: &'static str) -> Result<Vec<ArticleNumber>, Fault> {
-        let number = |value: &Given| {
+        let number = |value: &ParameterValue| {
             value.number().map(ArticleNumber::new).ok_or(Fault::of(name, "not a number"))
         };
         self.list(name)?.iter().map(number).collect()
@@ -147,7 +152,7 @@ impl Members {
     }
 }
 
-impl Given {
+impl ParameterValue {
     fn is_null(&self) -> bool {
         matches!(self, Self::Json(raw) if raw.get() == "null")
     }
@@ -189,10 +194,10 @@ impl Given {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::asked::MOST_BODY;
+    use crate::raw_request::MAX_BODY_BYTES;
 
-    fn asked<'a>(query: &'a str, body: &'a str) -> Asked<'a> {
-        Asked { method: "POST", path: "", query, content_type: None, body: body.as_bytes() }
+    fn raw_request<'a>(query: &'a str, body: &'a str) -> RawRequest<'a> {
+        RawRequest { method: "POST", path: "", query, content_type: None, body: body.as_bytes() }
     }
 
     #[test]
@@ -204,12 +209,13 @@ mod tests {
             ("n=12&yes=true&list=1,+2", "no=&text=a%2Cb&n=12"),
             ("n=13&no=true", r#"{"n":12,"yes":1,"no":"f","text":"a,b","list":"1,2,"}"#),
         ] {
-            let members = Members::of(&asked(query, body)).unwrap();
+            let members = Members::of(&raw_request(query, body)).unwrap();
             assert_eq!(members.needed_number("n"), Ok(12), "{body}");
             assert_eq!(members.flag("yes"), Ok(Some(true)));
             assert_eq!(members.flag("no"), Ok(Some(false)));
             assert_eq!(members.needed_text("text").as_deref(), Ok("a,b"));
-            let list: Vec<_> = members.list("list").unwrap().iter().map(Given::number).collect();
+            let list: Vec<_> =
+                members.list("list").unwrap().iter().map(ParameterValue::number).collect();
             assert_eq!(list, [Some(1), Some(2)]);
             assert_eq!(members.text("nothing"), Ok(None));
             assert_eq!(members.number("nothing"), Ok(None));
@@ -221,22 +227,26 @@ mod tests {
 
     #[test]
     fn faults_name_the_invalid_member() {
-        let members = Members::of(&asked("", r#"{"n":1.5,"l":{},"b":"maybe","t":[]}"#)).unwrap();
+        let members =
+            Members::of(&raw_request("", r#"{"n":1.5,"l":{},"b":"maybe","t":[]}"#)).unwrap();
         assert_eq!(members.number("n"), Err(Fault::of("n", "not a number")));
         assert_eq!(members.list("l").unwrap_err(), Fault::of("l", "not a list"));
         assert_eq!(members.list("b").unwrap().len(), 1);
         assert_eq!(members.flag("b"), Err(Fault::of("b", "neither true nor false")));
         assert_eq!(members.flag("l"), Err(Fault::of("l", "neither true nor false")));
         assert_eq!(members.text("t"), Err(Fault::of("t", "not a text")));
-        let fault = Members::of(&asked("", "{\n \"a\": x}")).unwrap_err();
+        let fault = Members::of(&raw_request("", "{\n \"a\": x}")).unwrap_err();
         assert_eq!(fault.to_string(), "the body, line 2, column 7: expected value");
         // The depth does not matter, since the contents are not parsed.
         let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
-        let members = Members::of(&asked("", &deep)).unwrap();
+        let members = Members::of(&raw_request("", &deep)).unwrap();
         assert_eq!(members.number("a"), Err(Fault::of("a", "not a number")));
         assert_eq!(members.list("a").unwrap()[0].number(), None);
-        let large = "x".repeat(MOST_BODY + 1);
-        let fault = Members::of(&asked("", &large)).unwrap_err();
-        assert_eq!((fault.clone(), fault.status()), (Fault::TooLarge { most: MOST_BODY }, 413));
+        let large = "x".repeat(MAX_BODY_BYTES + 1);
+        let fault = Members::of(&raw_request("", &large)).unwrap_err();
+        assert_eq!(
+            (fault.clone(), fault.status()),
+            (Fault::TooLarge { most: MAX_BODY_BYTES }, 413)
+        );
     }
 }

@@ -28,10 +28,10 @@ pub use read::read;
 pub const TOP: i64 = 1;
 
 /// Maximum number of articles in one list.
-pub const MOST_ENTRIES: usize = 1_000;
+pub const MAX_ENTRIES: usize = 1_000;
 
 /// Default number of articles in one list.
-pub const USUAL_COUNT: usize = 100;
+pub const DEFAULT_COUNT: usize = 100;
 
 /// A request of the interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +86,7 @@ pub enum Request {
     /// Marks the articles of a feed as read: answered by [`done`].
     MarkFeedRead(FeedNumber),
     /// Fetches a feed, those of a folder, or all now: answered by [`done`].
-    Refresh(Refreshed),
+    Refresh(RefreshTarget),
     /// `feeds/counters`: answered by [`counters`].
     Counters,
     /// Icon of a feed, which has the number of the feed: answered by [`icon`].
@@ -118,7 +118,7 @@ pub enum Request {
 
 /// Feeds to fetch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refreshed {
+pub enum RefreshTarget {
     /// All feeds.
     All,
     /// Feeds of a folder.

@@ -22,7 +22,7 @@ pub use lists::{
 pub use read::read;
 
 /// Maximum number of articles in one list, even if all are requested.
-pub const MOST_ITEMS: usize = 5_000;
+pub const MAX_ITEMS: usize = 5_000;
 
 /// A request of the interface.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,10 +5,10 @@ use percent_encoding::percent_decode;
 use crate::fault::Fault;
 
 /// Maximum number of parameters in a request.
-pub const MOST_PARAMETERS: usize = 40_000;
+pub const MAX_PARAMETERS: usize = 40_000;
 
 /// Maximum length of one text in a request, in bytes.
-pub const MOST_TEXT: usize = 1 << 20;
+pub const MAX_TEXT_BYTES: usize = 1 << 20;
 
 /// Decoded names and values, in order. A name may be repeated.
 #[derive(Debug, Default)]
@@ -19,11 +19,11 @@ impl Parameters {
     pub(crate) fn read(&mut self, part: &'static str, text: &str) -> Result<(), Fault> {
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            if name.len().max(value.len()) > MOST_TEXT {
-                return Err(Fault::of(part, format!("a text has at most {MOST_TEXT} bytes")));
+            if name.len().max(value.len()) > MAX_TEXT_BYTES {
+                return Err(Fault::of(part, format!("a text has at most {MAX_TEXT_BYTES} bytes")));
             }
-            if self.0.len() == MOST_PARAMETERS {
-                return Err(Fault::of(part, format!("at most {MOST_PARAMETERS} parameters")));
+            if self.0.len() == MAX_PARAMETERS {
+                return Err(Fault::of(part, format!("at most {MAX_PARAMETERS} parameters")));
             }
             let text = |raw| {
                 decoded(raw).ok_or_else(|| Fault::of(part, "percent-encoded bytes are not UTF-8"))
@@ -109,9 +109,9 @@ mod tests {
     #[test]
     fn parameters_are_bounded() {
         assert!(read("a=%ff").is_err() && read("%ff=a").is_err());
-        assert!(read(&"a&".repeat(MOST_PARAMETERS)).is_ok());
-        assert!(read(&"a&".repeat(MOST_PARAMETERS + 1)).is_err());
-        assert!(read(&format!("a={}", "x".repeat(MOST_TEXT))).is_ok());
-        assert!(read(&format!("a={}", "x".repeat(MOST_TEXT + 1))).is_err());
+        assert!(read(&"a&".repeat(MAX_PARAMETERS)).is_ok());
+        assert!(read(&"a&".repeat(MAX_PARAMETERS + 1)).is_err());
+        assert!(read(&format!("a={}", "x".repeat(MAX_TEXT_BYTES))).is_ok());
+        assert!(read(&format!("a={}", "x".repeat(MAX_TEXT_BYTES + 1))).is_err());
     }
 }

@@ -7,7 +7,7 @@ use crate::continuation::Continuation;
 use crate::shown::{ArticleNumber, FeedName, FolderNumber, Label, TagNumber};
 
 /// Maximum number of streams or labels in one parameter.
-pub const MOST_STREAMS: usize = 100;
+pub const MAX_STREAMS: usize = 100;
 
 /// A set of articles.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use feedsync_reading_state::{ArticleId, FeedAddress, Tag};
 use sha2::{Digest as _, Sha256};
 
 pub use folders::{Folders, ShownFolder};
-pub use label::{Label, LabelError, MOST_LABEL};
+pub use label::{Label, LabelError, MAX_LABEL_BYTES};
 pub use number::{ArticleNumber, FeedNumber, FolderNumber, NumberError, TagNumber};
 pub use tags::{ShownTag, Tags};
 

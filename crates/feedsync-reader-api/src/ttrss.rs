@@ -2,7 +2,7 @@
 //!
 //! Every response has the status 200 and the number of its request; errors are in the body. Feeds and categories
 //! have numbers. Those that are not positive have special meanings: starred articles, fresh articles, feeds
-//! without a folder. Tags are labels here, and a label is a feed with a number below [`NOT_LABELS`]. Articles are
+//! without a folder. Tags are labels here, and a label is a feed with a number below [`LABEL_FEED_BASE`]. Articles are
 //! never published, scored or annotated.
 
 mod account;
@@ -37,13 +37,13 @@ pub use tree::tree;
 pub const LEVEL: u32 = 14;
 
 /// Maximum number of articles in a list.
-pub const MOST_HEADLINES: usize = 200;
+pub const MAX_HEADLINES: usize = 200;
 
 /// Maximum number of articles in a list of numbers.
-pub const MOST_COMPACT: usize = 20_000;
+pub const MAX_COMPACT_HEADLINES: usize = 20_000;
 
-/// Upper bound of the feed numbers of labels: a label with the number n has the feed `NOT_LABELS - n`.
-pub const NOT_LABELS: i64 = -1_025;
+/// Upper bound of the feed numbers of labels: a label with the number n has the feed `LABEL_FEED_BASE - n`.
+pub const LABEL_FEED_BASE: i64 = -1_025;
 
 /// A request, with its session and its sequence number.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub enum Request {
     /// `getCounters`: answered by [`counters`].
     Counters,
     /// `getFeeds`: answered by [`feeds()`].
-    Feeds(FeedsAsked),
+    Feeds(FeedsRequest),
     /// `getCategories`: answered by [`categories`].
     Categories {
         /// Whether only those with unread articles are listed.
@@ -88,7 +88,7 @@ pub enum Request {
         include_empty: bool,
     },
     /// `getHeadlines`: answered by [`headlines()`].
-    Headlines(Box<HeadlinesAsked>),
+    Headlines(Box<HeadlinesRequest>),
     /// `getCompactHeadlines`, an extension: answered by [`compact_headlines`].
     CompactHeadlines(Selection),
     /// `getArticle`: answered by [`articles`].
@@ -147,7 +147,7 @@ pub enum Request {
 
 /// Requested feeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FeedsAsked {
+pub struct FeedsRequest {
     /// Category of the feeds.
     pub category: Category,
     /// Whether only those with unread articles are listed.
@@ -175,7 +175,7 @@ pub enum Category {
 
 /// Requested articles, and the requested parts of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HeadlinesAsked {
+pub struct HeadlinesRequest {
     /// Feed or category as it was sent.
     pub feed: String,
     /// Whether `feed` is a category.
@@ -214,5 +214,5 @@ pub struct Unread<'a> {
 
 /// Feed number of a label.
 pub(crate) fn label_feed(tag: TagNumber) -> i64 {
-    NOT_LABELS - tag.get()
+    LABEL_FEED_BASE - tag.get()
 }

@@ -204,7 +204,7 @@ impl Action {
     }
 
     /// Whether a state already includes the effect of this action, so that there is nothing to record (LR16).
-    pub fn is_told_by(&self, state: &FeedState) -> bool {
+    pub fn is_included_in(&self, state: &FeedState) -> bool {
         let is_kept = |is_same: bool, is_given: bool| is_same || !is_given;
         match self {
             Self::Subscribe { title, folder, position } => {
@@ -237,9 +237,9 @@ fn of_feed(act: &str, details: &Map<String, Value>) -> Option<Action> {
     let text = |name: &str| details.get(name)?.as_str();
     Some(match act {
         "subscribe" => Action::Subscribe {
-            title: given(details, "title", |value| value.as_str()?.parse().ok())?,
-            folder: given(details, "folder", folder)?,
-            position: given(details, "position", |value| value.as_str()?.parse().ok())?,
+            title: optional(details, "title", |value| value.as_str()?.parse().ok())?,
+            folder: optional(details, "folder", folder)?,
+            position: optional(details, "position", |value| value.as_str()?.parse().ok())?,
         },
         "unsubscribe" => Action::Unsubscribe,
         "rename" => Action::Rename {
@@ -259,8 +259,8 @@ fn of_feed(act: &str, details: &Map<String, Value>) -> Option<Action> {
 fn of_article(act: &str, article: ArticleId, details: &Map<String, Value>) -> Option<Action> {
     let tag = || details.get("tag")?.as_str()?.parse().ok();
     Some(match act {
-        "read" => Action::Read { article, at: given(details, "at", millis)? },
-        "unread" => Action::Unread { article, at: given(details, "at", millis)? },
+        "read" => Action::Read { article, at: optional(details, "at", millis)? },
+        "unread" => Action::Unread { article, at: optional(details, "at", millis)? },
         "star" => Action::Star { article },
         "unstar" => Action::Unstar { article },
         "tag" => Action::Tag { article, tag: tag()? },
@@ -270,7 +270,7 @@ fn of_article(act: &str, article: ArticleId, details: &Map<String, Value>) -> Op
 }
 
 /// Parses an optional parameter; `None` if it is present and invalid.
-fn given<T>(
+fn optional<T>(
     details: &Map<String, Value>,
     name: &str,
     read: impl FnOnce(&Value) -> Option<T>,

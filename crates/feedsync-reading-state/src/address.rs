@@ -9,7 +9,7 @@ use serde::Deserialize;
 use url::Url;
 
 /// Maximum size of an address, in bytes.
-pub const MOST_ADDRESS: usize = 4_096;
+pub const MAX_ADDRESS_BYTES: usize = 4_096;
 
 /// Canonical address of a feed, by which devices identify it (LR7).
 ///
@@ -31,7 +31,7 @@ pub struct FeedAddress(Arc<str>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// Too long.
-    #[error("an address of a feed has at most {MOST_ADDRESS} bytes")]
+    #[error("an address of a feed has at most {MAX_ADDRESS_BYTES} bytes")]
     TooLong,
     /// Another scheme than http, https or feed, or none.
     #[error(
@@ -57,7 +57,7 @@ impl FromStr for FeedAddress {
     type Err = AddressError;
     fn from_str(text: &str) -> Result<Self, AddressError> {
         let text = text.trim();
-        if text.len() > MOST_ADDRESS {
+        if text.len() > MAX_ADDRESS_BYTES {
             return Err(AddressError::TooLong);
         }
         let is_illegal = |character: char| {
@@ -77,7 +77,7 @@ impl FromStr for FeedAddress {
         let server = url.as_str().strip_suffix('/').unwrap_or_default();
         let slash = if rest.starts_with('/') { "" } else { "/" };
         let address = format!("{server}{slash}{rest}");
-        if address.len() > MOST_ADDRESS {
+        if address.len() > MAX_ADDRESS_BYTES {
             return Err(AddressError::TooLong);
         }
         Ok(Self(address.into()))
@@ -186,9 +186,9 @@ mod tests {
         // The length is limited both before and after a slash is added.
         for (before, added) in [("http://example.org/", 0), ("http://example.org?", 1)] {
             let of = |length: usize| format!("{before}{}", "x".repeat(length - before.len()));
-            let longest = parsed(&of(MOST_ADDRESS - added));
-            assert_eq!(longest.map(|address| address.len()), Ok(MOST_ADDRESS));
-            assert_eq!(parsed(&of(MOST_ADDRESS - added + 1)), Err(AddressError::TooLong));
+            let longest = parsed(&of(MAX_ADDRESS_BYTES - added));
+            assert_eq!(longest.map(|address| address.len()), Ok(MAX_ADDRESS_BYTES));
+            assert_eq!(parsed(&of(MAX_ADDRESS_BYTES - added + 1)), Err(AddressError::TooLong));
         }
     }
 

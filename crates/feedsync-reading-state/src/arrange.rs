@@ -6,7 +6,7 @@ use crate::view::{Subscription, View};
 
 /// Target of a reordering.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum MoveTarget {
     /// After all others.
     Last,
     /// Immediately before this subscription.
@@ -18,7 +18,7 @@ pub enum Place {
 /// Error: the target is not another subscription.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0} is no other subscription")]
-pub struct NoOther(pub FeedAddress);
+pub struct InvalidTarget(pub FeedAddress);
 
 impl View<'_> {
     /// Returns the positions that move these feeds to the target, in their order. The feeds need not be
@@ -27,8 +27,8 @@ impl View<'_> {
     pub fn arrange(
         &self,
         feeds: &[FeedAddress],
-        place: &Place,
-    ) -> Result<Vec<(FeedAddress, Position)>, NoOther> {
+        place: &MoveTarget,
+    ) -> Result<Vec<(FeedAddress, Position)>, InvalidTarget> {
         let feeds: Vec<&FeedAddress> = feeds.iter().map(|feed| self.address(feed)).collect();
         let all = self.subscriptions();
         let others: Vec<&Subscription> =
@@ -36,12 +36,12 @@ impl View<'_> {
         let place_of = |feed: &FeedAddress| {
             let address = self.address(feed);
             let found = others.iter().position(|other| other.address == *address);
-            found.ok_or_else(|| NoOther(feed.clone()))
+            found.ok_or_else(|| InvalidTarget(feed.clone()))
         };
         let at = match place {
-            Place::Last => others.len(),
-            Place::Before(feed) => place_of(feed)?,
-            Place::After(feed) => place_of(feed)? + 1,
+            MoveTarget::Last => others.len(),
+            MoveTarget::Before(feed) => place_of(feed)?,
+            MoveTarget::After(feed) => place_of(feed)? + 1,
         };
         let is_there = match &feeds[..] {
             [] => true,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 /// Maximum size of an article's id, in bytes.
-pub const MOST_ARTICLE_ID: usize = 1_024;
+pub const MAX_ARTICLE_ID_BYTES: usize = 1_024;
 
 /// The id of an article within its feed: an opaque text that is compared byte by byte.
 ///
@@ -19,7 +19,7 @@ pub struct ArticleId(Arc<str>);
 
 /// A text that is not a valid id of an article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not an article's id: 1 to {MOST_ARTICLE_ID} bytes")]
+#[error("not an article's id: 1 to {MAX_ARTICLE_ID_BYTES} bytes")]
 pub struct ArticleIdError;
 
 impl ArticleId {
@@ -28,7 +28,7 @@ impl ArticleId {
     pub fn of(name: &str) -> Option<Self> {
         match name.len() {
             0 => None,
-            1..=MOST_ARTICLE_ID => Some(Self(name.into())),
+            1..=MAX_ARTICLE_ID_BYTES => Some(Self(name.into())),
             _ => Some(Self(format!("sha256:{}", hash(&[name])).into())),
         }
     }
@@ -57,7 +57,7 @@ pub(crate) fn hash(texts: &[&str]) -> String {
 impl FromStr for ArticleId {
     type Err = ArticleIdError;
     fn from_str(text: &str) -> Result<Self, ArticleIdError> {
-        if (1..=MOST_ARTICLE_ID).contains(&text.len()) {
+        if (1..=MAX_ARTICLE_ID_BYTES).contains(&text.len()) {
             Ok(Self(text.into()))
         } else {
             Err(ArticleIdError)
@@ -98,7 +98,7 @@ mod tests {
     fn an_id_is_bounded() {
         assert_eq!(ArticleId::of(""), None);
         assert_eq!("".parse::<ArticleId>(), Err(ArticleIdError));
-        let (most, more) = ("x".repeat(MOST_ARTICLE_ID), "x".repeat(MOST_ARTICLE_ID + 1));
+        let (most, more) = ("x".repeat(MAX_ARTICLE_ID_BYTES), "x".repeat(MAX_ARTICLE_ID_BYTES + 1));
         assert_eq!(ArticleId::of(&most).unwrap().as_str(), most);
         assert_eq!(more.parse::<ArticleId>(), Err(ArticleIdError));
         let id = ArticleId::of(&more).unwrap();

@@ -29,13 +29,13 @@ use crate::feed::FeedState;
 
 mod outline;
 
-use outline::{STATE, outline, revised, told};
+use outline::{STATE, outline, revised, state_in_version};
 
 /// The namespace of our elements in outlines.
 pub const READER_NAMESPACE: &str = "urn:feedsync:reader:1";
 
 /// Maximum number of updates that the history of a resolution contains.
-const MOST_REMEMBERED: usize = 4_096;
+const MAX_RESOLUTION_UPDATES: usize = 4_096;
 
 /// The id of the item of a feed, the same for every user: that of its document.
 pub fn item_id(feed: &FeedAddress) -> ItemId {
@@ -73,7 +73,7 @@ pub fn read_item(
     let Some(feed) = feed.cloned() else { return Ok(None) };
     let mut state = FeedState::default();
     for version in item.versions() {
-        state.join(told(version, &feed)?);
+        state.join(state_in_version(version, &feed)?);
     }
     Ok(Some((feed, state)))
 }
@@ -168,7 +168,7 @@ fn resolved(
     updates.sort_by_cached_key(order);
     updates.dedup();
     updates.insert(0, Update::new(sequence, when, Some(by)).ok()?);
-    let is_long = updates.len() > MOST_REMEMBERED;
+    let is_long = updates.len() > MAX_RESOLUTION_UPDATES;
     let mut history = History::from_updates(updates)?;
     if is_long {
         history.clean_up();

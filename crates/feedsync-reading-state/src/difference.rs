@@ -12,19 +12,19 @@ use crate::article::ArticleId;
 use crate::change::Change;
 use crate::feed::FeedState;
 use crate::marks::{Marks, is_covered};
-use crate::register::{Register, is_news};
+use crate::register::{Register, would_change};
 use crate::state::ReaderState;
 
 impl ReaderState {
     /// The changes that bring `other` to the union of both states, in the order of their stamps. Members of
     /// later versions are not included: no record can represent them, so they are only exchanged in
     /// documents.
-    pub fn beyond(&self, other: &Self) -> Vec<Change> {
+    pub fn changes_missing_in(&self, other: &Self) -> Vec<Change> {
         let nothing = FeedState::default();
-        let mut changes: Vec<Change> = self.kept.beyond(&other.kept).collect();
+        let mut changes: Vec<Change> = self.kept.changes_missing_in(&other.kept).collect();
         for (feed, state) in &self.feeds {
             let known = other.feeds.get(feed).unwrap_or(&nothing);
-            let actions = state.actions_beyond(known);
+            let actions = state.actions_missing_in(known);
             changes.extend(actions.map(|(action, stamp)| action.change(feed, stamp)));
         }
         changes.sort_by(|one, other| one.stamp.cmp(&other.stamp));
@@ -34,30 +34,30 @@ impl ReaderState {
 
 impl FeedState {
     /// The changes that bring another state of this feed to the union of both, in the order of their stamps.
-    pub fn beyond(&self, other: &Self, feed: &FeedAddress) -> Vec<Change> {
-        let mut actions: Vec<_> = self.actions_beyond(other).collect();
+    pub fn changes_missing_in(&self, other: &Self, feed: &FeedAddress) -> Vec<Change> {
+        let mut actions: Vec<_> = self.actions_missing_in(other).collect();
         actions.sort_by(|(_, one), (_, other)| one.cmp(other));
         actions.into_iter().map(|(action, stamp)| action.change(feed, stamp)).collect()
     }
 
-    fn actions_beyond<'a>(
+    fn actions_missing_in<'a>(
         &'a self,
         other: &'a Self,
     ) -> impl Iterator<Item = (Action, Stamp)> + use<'a> {
-        let up_tos = self.up_tos().iter().filter(|up_to| other.up_tos.is_news(up_to));
+        let up_tos = self.up_tos().iter().filter(|up_to| other.up_tos.would_change(up_to));
         let up_tos = up_tos.map(|up_to| (Action::ReadUpTo { at: up_to.at }, up_to.stamp.clone()));
         let articles = self.articles.iter().flat_map(|(article, marks)| {
-            marks_beyond(article, marks, other.articles.get(article), other)
+            marks_missing_in(article, marks, other.articles.get(article), other)
         });
-        self.registers_beyond(other).into_iter().chain(up_tos).chain(articles)
+        self.registers_missing_in(other).into_iter().chain(up_tos).chain(articles)
     }
 
-    fn registers_beyond(&self, other: &Self) -> Vec<(Action, Stamp)> {
+    fn registers_missing_in(&self, other: &Self) -> Vec<(Action, Stamp)> {
         let mut found = Vec::new();
-        let mut title = news(&self.title, &other.title);
-        let mut folder = news(&self.folder, &other.folder);
-        let mut position = news(&self.position, &other.position);
-        if let Some(subscribed) = news(&self.subscribed, &other.subscribed) {
+        let mut title = newer(&self.title, &other.title);
+        let mut folder = newer(&self.folder, &other.folder);
+        let mut position = newer(&self.position, &other.position);
+        if let Some(subscribed) = newer(&self.subscribed, &other.subscribed) {
             let action = if subscribed.value {
                 // Values that one action set together are recorded together again.
                 let is_same = |stamp: &Stamp| *stamp == subscribed.stamp;
@@ -83,7 +83,7 @@ impl FeedState {
         found.extend(position.map(|register| {
             (Action::Place { position: register.value.clone() }, register.stamp.clone())
         }));
-        found.extend(news(&self.moved_to, &other.moved_to).map(|register| {
+        found.extend(newer(&self.moved_to, &other.moved_to).map(|register| {
             (Action::FeedMoved { to: register.value.clone() }, register.stamp.clone())
         }));
         found
@@ -91,14 +91,14 @@ impl FeedState {
 }
 
 /// A register, if the other state lacks its value.
-fn news<'a, T: Ord>(
+fn newer<'a, T: Ord>(
     mine: &'a Option<Register<T>>,
     theirs: &Option<Register<T>>,
 ) -> Option<&'a Register<T>> {
-    mine.as_ref().filter(|mine| is_news(mine, theirs.as_ref()))
+    mine.as_ref().filter(|mine| would_change(mine, theirs.as_ref()))
 }
 
-fn marks_beyond(
+fn marks_missing_in(
     article: &ArticleId,
     marks: &Marks,
     known: Option<&Marks>,
@@ -108,7 +108,7 @@ fn marks_beyond(
     let article = || article.clone();
     for (at, register) in &marks.read {
         let is_known = is_covered(*at, register, &other.up_tos)
-            || !is_news(register, known.and_then(|known| known.read.get(at)));
+            || !would_change(register, known.and_then(|known| known.read.get(at)));
         if !is_known {
             let (article, at) = (article(), *at);
             let action = match register.value {
@@ -119,7 +119,7 @@ fn marks_beyond(
         }
     }
     if let Some(register) = &marks.starred
-        && is_news(register, known.and_then(|known| known.starred.as_ref()))
+        && would_change(register, known.and_then(|known| known.starred.as_ref()))
     {
         let article = article();
         let action =
@@ -127,7 +127,7 @@ fn marks_beyond(
         found.push((action, register.stamp.clone()));
     }
     for (tag, register) in &marks.tags {
-        if is_news(register, known.and_then(|known| known.tags.get(tag))) {
+        if would_change(register, known.and_then(|known| known.tags.get(tag))) {
             let (article, tag) = (article(), tag.clone());
             let action = match register.value {
                 true => Action::Tag { article, tag },

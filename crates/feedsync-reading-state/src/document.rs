@@ -26,7 +26,7 @@ use serde_json::value::RawValue;
 use crate::address::FeedAddress;
 use crate::article::hash;
 use crate::feed::FeedState;
-use crate::members::{self, Others};
+use crate::members::{self, UnknownMembers};
 
 mod registers;
 mod rows;
@@ -74,7 +74,7 @@ pub fn write_document(feed: &FeedAddress, state: &FeedState) -> String {
     write_registers(state, &mut own);
     write_marks(state, &mut own);
     let own = own.iter().map(|(&name, json)| (name, json.as_str()));
-    let all: BTreeMap<&str, &str> = state.others.iter().chain(own).collect();
+    let all: BTreeMap<&str, &str> = state.unknown_members.iter().chain(own).collect();
     members::object(all)
 }
 
@@ -94,7 +94,7 @@ pub fn read_document(text: &str) -> Result<(FeedAddress, FeedState), DocumentErr
     let mut state = FeedState::default();
     read_registers(&mut document, &mut state)?;
     read_marks(&mut document, &mut state)?;
-    state.others = Others::read(document.0).map_err(|name| {
+    state.unknown_members = UnknownMembers::read(document.0).map_err(|name| {
         fault(&name, "it is not known here, and too large or too deep to be kept")
     })?;
     Ok((feed, state))

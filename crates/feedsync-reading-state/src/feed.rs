@@ -8,7 +8,7 @@ use feedsync_log::{Millis, Stamp, Tick};
 use crate::address::FeedAddress;
 use crate::article::ArticleId;
 use crate::marks::Marks;
-use crate::members::Others;
+use crate::members::UnknownMembers;
 use crate::names::{Folder, Tag, Title};
 use crate::position::Position;
 use crate::register::{Register, join};
@@ -33,7 +33,7 @@ pub struct FeedState {
     pub(crate) up_tos: UpTos,
     pub(crate) articles: BTreeMap<ArticleId, Marks>,
     /// Members of later versions.
-    pub(crate) others: Others,
+    pub(crate) unknown_members: UnknownMembers,
 }
 
 impl FeedState {
@@ -44,7 +44,7 @@ impl FeedState {
         is_changed |= join(&mut self.folder, other.folder);
         is_changed |= join(&mut self.position, other.position);
         is_changed |= join(&mut self.moved_to, other.moved_to);
-        is_changed |= self.others.join(other.others);
+        is_changed |= self.unknown_members.join(other.unknown_members);
         if self.up_tos.join(other.up_tos) {
             is_changed = true;
             self.drop_covered();

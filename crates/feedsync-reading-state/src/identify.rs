@@ -33,38 +33,43 @@
 //! document; newer articles agree.
 
 mod address;
+mod document_article;
+mod hashes;
+mod identification_state;
 mod naming;
-mod remembered;
 mod same;
-mod telling;
-mod traces;
 
 use std::collections::{BTreeSet, HashSet};
 
 use feedsync_formats::Entry;
 
 use crate::article::ArticleId;
+use document_article::DocumentArticle;
+use hashes::ArticleHashes;
 use naming::Names;
-use telling::Telling;
-use traces::Traces;
 
-pub use remembered::{MOST_REMEMBERED, Remembered, RememberedError};
+pub use identification_state::{
+    IdentificationState, IdentificationStateError, MAX_REMEMBERED_ARTICLES,
+};
 
 /// The ids of all entries of one document of a feed, in order, and the updated state of the feed for the next
 /// one.
 ///
 /// The remembered state belongs to the feed and not to its address: it must be retained when the feed moves.
-pub fn identify(entries: &[Entry], before: Remembered) -> (Vec<ArticleId>, Remembered) {
-    let (told, places) = telling::tellings(entries);
+pub fn identify(
+    entries: &[Entry],
+    before: IdentificationState,
+) -> (Vec<ArticleId>, IdentificationState) {
+    let (told, places) = document_article::document_articles(entries);
     let mut shared: BTreeSet<u64> = shared_in(&told).chain(before.shared.iter().copied()).collect();
-    let said: Vec<_> = told.iter().map(|telling| &telling.traces).collect();
-    let known: Vec<_> = before.articles.iter().map(|(_, traces)| traces).collect();
+    let said: Vec<_> = told.iter().map(|document_article| &document_article.hashes).collect();
+    let known: Vec<_> = before.articles.iter().map(|(_, hashes)| hashes).collect();
     let same = same::same(&said, &known, |trace| shared.contains(trace));
 
     let is_new = same.iter().map(Option::is_none);
     let new: Vec<_> =
         told.iter().zip(is_new).filter_map(|(told, new)| new.then_some(told)).collect();
-    shared.extend(given_again(&new, &before));
+    shared.extend(reused_hashes(&new, &before));
     let taken = before.articles.iter().map(|(id, _)| id.clone()).collect();
     let mut new_ids = Names::new(taken).all(&new, |trace| shared.contains(trace)).into_iter();
     let id = |same: &Option<usize>| match same {
@@ -75,27 +80,35 @@ pub fn identify(entries: &[Entry], before: Remembered) -> (Vec<ArticleId>, Remem
     let ids: Vec<ArticleId> = same.iter().filter_map(id).collect();
 
     let found = places.iter().filter_map(|place| ids.get(*place).cloned()).collect();
-    let told = told.into_iter().map(|telling| telling.traces);
+    let told = told.into_iter().map(|document_article| document_article.hashes);
     (found, before.renewed(ids.iter().cloned().zip(told), shared))
 }
 
 /// Hashes that several articles of a document share: of names, and of links under one name.
-fn shared_in(told: &[Telling<'_>]) -> impl Iterator<Item = u64> {
+fn shared_in(told: &[DocumentArticle<'_>]) -> impl Iterator<Item = u64> {
     let mut once = HashSet::new();
     told.iter()
-        .flat_map(|telling| telling.traces.trusted())
+        .flat_map(|document_article| document_article.hashes.trusted())
         .filter(move |trace| !once.insert(*trace))
 }
 
 /// Hashes that new articles share with remembered articles which are different ones.
-fn given_again(new: &[&Telling<'_>], before: &Remembered) -> Vec<u64> {
-    let had: HashSet<_> =
-        before.articles.iter().flat_map(|(_, traces): &(_, Traces)| traces.trusted()).collect();
+fn reused_hashes(new: &[&DocumentArticle<'_>], before: &IdentificationState) -> Vec<u64> {
+    let had: HashSet<_> = before
+        .articles
+        .iter()
+        .flat_map(|(_, hashes): &(_, ArticleHashes)| hashes.trusted())
+        .collect();
     let ids: HashSet<_> = before.articles.iter().map(|(id, _)| id).collect();
-    let again = |telling: &&Telling<'_>| {
-        let is_id = ArticleId::of(&telling.name).is_some_and(|id| ids.contains(&id));
-        let name = telling.traces.name.filter(|_| is_id);
-        telling.traces.trusted().filter(|trace| had.contains(trace)).chain(name).collect::<Vec<_>>()
+    let again = |document_article: &&DocumentArticle<'_>| {
+        let is_id = ArticleId::of(&document_article.name).is_some_and(|id| ids.contains(&id));
+        let name = document_article.hashes.name.filter(|_| is_id);
+        document_article
+            .hashes
+            .trusted()
+            .filter(|trace| had.contains(trace))
+            .chain(name)
+            .collect::<Vec<_>>()
     };
     new.iter().flat_map(again).collect()
 }

@@ -11,45 +11,47 @@ use crate::change::Change;
 use crate::members::compact;
 
 /// Maximum number of preserved changes; the latest ones stay.
-pub const MOST_KEPT: usize = 4_096;
+pub const MAX_PRESERVED_CHANGES: usize = 4_096;
 
 /// Maximum size of a preserved change, in bytes; a longer one is dropped.
-pub const MOST_KEPT_BYTES: usize = 16 << 10;
+pub const MAX_PRESERVED_CHANGE_BYTES: usize = 16 << 10;
 
 /// Changes by stamp and text. A join is the union, of which the latest stay.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Kept(BTreeSet<(Stamp, Box<str>)>);
+pub(crate) struct PreservedChanges(BTreeSet<(Stamp, Box<str>)>);
 
-impl Kept {
+impl PreservedChanges {
     /// Preserves a change; returns whether it is new.
-    pub(crate) fn keep(&mut self, change: &Change) -> bool {
+    pub(crate) fn preserve(&mut self, change: &Change) -> bool {
         compact(&line(change)).is_some_and(|line| self.insert(change.stamp.clone(), line.into()))
     }
 
     /// Whether a change is certainly preserved: it is stored, and the limit is not reached.
-    pub(crate) fn holds(&self, change: &Change) -> bool {
+    pub(crate) fn includes(&self, change: &Change) -> bool {
         let line = compact(&line(change));
-        self.0.len() < MOST_KEPT
+        self.0.len() < MAX_PRESERVED_CHANGES
             && line.is_some_and(|line| self.0.contains(&(change.stamp.clone(), line.into())))
     }
 
     /// Preserves the change of a line; returns `false` if the line is not a change.
-    pub(crate) fn keep_line(&mut self, line: &str) -> bool {
+    pub(crate) fn preserve_line(&mut self, line: &str) -> bool {
         let (Some(change), Some(line)) = (read(line), compact(line)) else { return false };
         self.insert(change.stamp, line.into());
         true
     }
 
     fn insert(&mut self, stamp: Stamp, line: Box<str>) -> bool {
-        if line.len() > MOST_KEPT_BYTES {
+        if line.len() > MAX_PRESERVED_CHANGE_BYTES {
             return false;
         }
         let kept = (stamp, line);
-        if self.0.len() >= MOST_KEPT && self.0.first().is_some_and(|first| kept < *first) {
+        if self.0.len() >= MAX_PRESERVED_CHANGES
+            && self.0.first().is_some_and(|first| kept < *first)
+        {
             return false;
         }
         let is_new = self.0.insert(kept);
-        while self.0.len() > MOST_KEPT {
+        while self.0.len() > MAX_PRESERVED_CHANGES {
             self.0.pop_first();
         }
         is_new
@@ -78,7 +80,10 @@ impl Kept {
     }
 
     /// The changes that the others lack.
-    pub(crate) fn beyond<'a>(&'a self, others: &'a Self) -> impl Iterator<Item = Change> + 'a {
+    pub(crate) fn changes_missing_in<'a>(
+        &'a self,
+        others: &'a Self,
+    ) -> impl Iterator<Item = Change> + 'a {
         self.0.difference(&others.0).filter_map(|(_, line)| read(line))
     }
 

@@ -37,22 +37,24 @@ mod up_to;
 mod view;
 
 pub use action::Action;
-pub use address::{AddressError, FeedAddress, MOST_ADDRESS};
-pub use arrange::{NoOther, Place};
-pub use article::{ArticleId, ArticleIdError, MOST_ARTICLE_ID};
+pub use address::{AddressError, FeedAddress, MAX_ADDRESS_BYTES};
+pub use arrange::{InvalidTarget, MoveTarget};
+pub use article::{ArticleId, ArticleIdError, MAX_ARTICLE_ID_BYTES};
 pub use change::Change;
 pub use document::{
     DOCUMENT_VERSION, DocumentError, document_id, read_document, read_documents, write_document,
 };
 pub use feed::FeedState;
-pub use identify::{MOST_REMEMBERED, Remembered, RememberedError, identify};
-pub use kept::{MOST_KEPT, MOST_KEPT_BYTES};
+pub use identify::{
+    IdentificationState, IdentificationStateError, MAX_REMEMBERED_ARTICLES, identify,
+};
+pub use kept::{MAX_PRESERVED_CHANGE_BYTES, MAX_PRESERVED_CHANGES};
 pub use marked::MarkedArticle;
-pub use names::{Folder, FolderName, MOST_FOLDERS, MOST_NAME, NameError, Tag, Title};
-pub use opml::{Filing, ListedFeed, RefusedFeed, SubscriptionList};
+pub use names::{Folder, FolderName, MAX_FOLDER_DEPTH, MAX_NAME_BYTES, NameError, Tag, Title};
+pub use opml::{ImportPolicy, ListedFeed, RefusedFeed, SubscriptionList};
 pub use position::{Position, PositionError};
 pub use replica::{Compaction, Replica, ReplicaError};
-pub use snapshot::{MOST_SNAPSHOT, Snapshot, SnapshotError, SnapshotFault};
+pub use snapshot::{MAX_SNAPSHOT_BYTES, Snapshot, SnapshotError, SnapshotFault};
 pub use state::ReaderState;
 pub use up_to::UpTo;
 pub use view::{Branch, Subscription, View};

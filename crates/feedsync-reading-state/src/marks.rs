@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use feedsync_log::{Millis, Stamp};
 
 use crate::names::Tag;
-use crate::register::{Register, is_news, join};
+use crate::register::{Register, join, would_change};
 use crate::up_to::UpTos;
 
 /// The marks of one article, besides those up to a date.
@@ -62,7 +62,7 @@ fn join_all<K: Ord>(
 ) -> bool {
     let mut is_changed = false;
     for (key, register) in theirs {
-        if is_news(&register, mine.get(&key)) {
+        if would_change(&register, mine.get(&key)) {
             mine.insert(key, register);
             is_changed = true;
         }

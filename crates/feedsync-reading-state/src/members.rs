@@ -8,13 +8,13 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// Maximum number of members of later versions that are preserved for one feed, the first by name.
-const MOST_OTHERS: usize = 64;
+const MAX_UNKNOWN_MEMBERS: usize = 64;
 
 /// Maximum size of such a member, and of its name, in bytes.
-const MOST_OTHER: usize = 64 << 10;
+const MAX_UNKNOWN_MEMBER_BYTES: usize = 64 << 10;
 
 /// Maximum nesting depth of such a member.
-const MOST_DEPTH: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// The members of an object in order; a name may occur more than once.
 pub(crate) struct Pairs<V>(pub(crate) Vec<(String, V)>);
@@ -97,7 +97,7 @@ pub(crate) fn compact(json: &str) -> Option<String> {
             ' ' | '\t' | '\n' | '\r' if !is_text => continue,
             _ => {}
         }
-        if depth > MOST_DEPTH {
+        if depth > MAX_DEPTH {
             return None;
         }
         push_character(&mut out, character);
@@ -108,15 +108,16 @@ pub(crate) fn compact(json: &str) -> Option<String> {
 /// Members of later versions that this version does not understand. They are joined by name; the greater of
 /// two texts counts, so that the result is the same everywhere.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Others(BTreeMap<String, Box<str>>);
+pub(crate) struct UnknownMembers(BTreeMap<String, Box<str>>);
 
-impl Others {
+impl UnknownMembers {
     /// Takes these members; the error names one that cannot be preserved.
     pub(crate) fn read(members: BTreeMap<String, &RawValue>) -> Result<Self, String> {
         let mut others = BTreeMap::new();
         for (name, value) in members {
             let value = value.get();
-            let is_small = name.len() <= MOST_OTHER && value.len() <= MOST_OTHER;
+            let is_small =
+                name.len() <= MAX_UNKNOWN_MEMBER_BYTES && value.len() <= MAX_UNKNOWN_MEMBER_BYTES;
             match compact(value).filter(|_| is_small) {
                 Some(value) => others.insert(name, value.into()),
                 None => return Err(name),
@@ -139,7 +140,7 @@ impl Others {
                 *known = value;
             }
         }
-        while self.0.len() > MOST_OTHERS {
+        while self.0.len() > MAX_UNKNOWN_MEMBERS {
             self.0.pop_last();
         }
         self.0 != before
@@ -161,8 +162,8 @@ mod tests {
         assert_eq!(compact(json).as_deref(), Some(r#"{"a b":[1.10e400,"\" \\"],"c":null}"#));
         assert_eq!(compact("\"\u{ffff}\"").as_deref(), Some(r#""\uffff""#));
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-        assert!(compact(&nested(MOST_DEPTH)).is_some());
-        assert!(compact(&nested(MOST_DEPTH + 1)).is_none());
+        assert!(compact(&nested(MAX_DEPTH)).is_some());
+        assert!(compact(&nested(MAX_DEPTH + 1)).is_none());
     }
 
     #[test]
@@ -175,13 +176,13 @@ mod tests {
     #[test]
     fn preserved_members_are_bounded_and_independent_of_order() {
         let many = |range: std::ops::Range<usize>| {
-            Others(range.map(|number| (format!("{number:03}"), "1".into())).collect())
+            UnknownMembers(range.map(|number| (format!("{number:03}"), "1".into())).collect())
         };
         let (mut one, mut other) = (many(50..100), many(0..50));
         assert!(one.join(many(0..50)));
         other.join(many(50..100));
         assert_eq!(one, other);
-        assert_eq!(one.iter().count(), MOST_OTHERS);
+        assert_eq!(one.iter().count(), MAX_UNKNOWN_MEMBERS);
         assert!(!one.join(many(0..100)));
     }
 }

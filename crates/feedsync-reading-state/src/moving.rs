@@ -7,7 +7,7 @@ use crate::view::View;
 impl View<'_> {
     /// The actions that state that a feed is now at another address. Its own address undoes a move; one of
     /// its former addresses stops leading elsewhere. Returns nothing if the feed is already there.
-    pub fn moving(&self, feed: &FeedAddress, to: &FeedAddress) -> Vec<(FeedAddress, Action)> {
+    pub fn move_actions(&self, feed: &FeedAddress, to: &FeedAddress) -> Vec<(FeedAddress, Action)> {
         let moved = |feed: &FeedAddress| (feed.clone(), Action::FeedMoved { to: to.clone() });
         let (is_at, leads_to) = (self.address(feed), self.address(to));
         if is_at == to {

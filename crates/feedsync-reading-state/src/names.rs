@@ -7,21 +7,21 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 /// Maximum size of a title, of a folder's name, and of a tag, in bytes.
-pub const MOST_NAME: usize = 512;
+pub const MAX_NAME_BYTES: usize = 512;
 
 /// Maximum nesting depth of folders.
-pub const MOST_FOLDERS: usize = 16;
+pub const MAX_FOLDER_DEPTH: usize = 16;
 
 /// Why a text is not a valid name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// Empty, too long, or with characters that are not allowed.
     #[error(
-        "a name has 1 to {MOST_NAME} bytes, no control characters and no U+FFFE or U+FFFF, and is not blank"
+        "a name has 1 to {MAX_NAME_BYTES} bytes, no control characters and no U+FFFE or U+FFFF, and is not blank"
     )]
     Name,
     /// Too many folders.
-    #[error("at most {MOST_FOLDERS} folders are in each other")]
+    #[error("at most {MAX_FOLDER_DEPTH} folders are in each other")]
     Folders,
 }
 
@@ -48,7 +48,7 @@ macro_rules! name {
         impl FromStr for $name {
             type Err = NameError;
             fn from_str(text: &str) -> Result<Self, NameError> {
-                let is_legal = text.len() <= MOST_NAME
+                let is_legal = text.len() <= MAX_NAME_BYTES
                     && !text.trim().is_empty()
                     && !text.chars().any(is_illegal);
                 if is_legal { Ok(Self(text.into())) } else { Err(NameError::Name) }
@@ -104,8 +104,8 @@ fn cleaned(text: &str) -> Option<String> {
             clean.push(' ');
         }
         clean.push_str(word);
-        if clean.len() > MOST_NAME {
-            clean.truncate(clean.floor_char_boundary(MOST_NAME));
+        if clean.len() > MAX_NAME_BYTES {
+            clean.truncate(clean.floor_char_boundary(MAX_NAME_BYTES));
             clean.truncate(clean.trim_end().len());
             break;
         }
@@ -124,7 +124,7 @@ impl Folder {
 
     /// The folder with these names.
     pub fn new(names: Vec<FolderName>) -> Result<Self, NameError> {
-        if names.len() <= MOST_FOLDERS { Ok(Self(names)) } else { Err(NameError::Folders) }
+        if names.len() <= MAX_FOLDER_DEPTH { Ok(Self(names)) } else { Err(NameError::Folders) }
     }
 
     /// The names, the outermost first; none at the top.
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn names_parse_or_are_refused() {
-        for legal in ["a", " News ", "\u{e4}\u{1f600}", &"x".repeat(MOST_NAME)] {
+        for legal in ["a", " News ", "\u{e4}\u{1f600}", &"x".repeat(MAX_NAME_BYTES)] {
             assert_eq!(legal.parse::<Tag>().unwrap().as_str(), legal);
         }
         for illegal in [
@@ -157,13 +157,13 @@ mod tests {
             "a\u{0}",
             "\u{85}",
             "a\u{ffff}",
-            &"x".repeat(MOST_NAME + 1),
+            &"x".repeat(MAX_NAME_BYTES + 1),
         ] {
             assert_eq!(illegal.parse::<Tag>(), Err(NameError::Name), "{illegal:?}");
         }
         let names = |count| vec!["a".parse().unwrap(); count];
-        assert!(Folder::new(names(MOST_FOLDERS)).is_ok());
-        assert_eq!(Folder::new(names(MOST_FOLDERS + 1)), Err(NameError::Folders));
+        assert!(Folder::new(names(MAX_FOLDER_DEPTH)).is_ok());
+        assert_eq!(Folder::new(names(MAX_FOLDER_DEPTH + 1)), Err(NameError::Folders));
     }
 
     #[test]
@@ -171,9 +171,11 @@ mod tests {
         let clean = |text: &str| Title::cleaned(text).map(|title| title.to_string());
         assert_eq!(clean(" a \n\tb\u{0}c ").as_deref(), Some("a b c"));
         assert_eq!(clean(" \u{0} "), None);
-        for long in ["\u{1f600}".repeat(400), "x ".repeat(400), "x".repeat(MOST_NAME - 1) + " y"] {
+        for long in
+            ["\u{1f600}".repeat(400), "x ".repeat(400), "x".repeat(MAX_NAME_BYTES - 1) + " y"]
+        {
             let cut = clean(&long).unwrap();
-            assert!((MOST_NAME - 4..=MOST_NAME).contains(&cut.len()), "{}", cut.len());
+            assert!((MAX_NAME_BYTES - 4..=MAX_NAME_BYTES).contains(&cut.len()), "{}", cut.len());
             assert_eq!(cut.parse::<Title>().unwrap().as_str(), cut);
             assert!(long.starts_with(&cut));
         }

@@ -10,8 +10,8 @@ use feedsync_formats::{ListedOutline, ReadError, read_subscription_list, write_s
 
 use crate::action::Action;
 use crate::address::{AddressError, FeedAddress};
-use crate::arrange::Place;
-use crate::names::{Folder, FolderName, MOST_FOLDERS, Title};
+use crate::arrange::MoveTarget;
+use crate::names::{Folder, FolderName, MAX_FOLDER_DEPTH, Title};
 use crate::view::{Branch, View};
 
 /// The subscriptions of a list.
@@ -27,12 +27,12 @@ pub struct SubscriptionList {
 
 /// Treatment of titles and folders of existing subscriptions during an import.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Filing {
+pub enum ImportPolicy {
     /// Existing values stay; values that were never set are imported.
     #[default]
-    Kept,
+    KeepExisting,
     /// Values of the list replace them.
-    Listed,
+    ReplaceExisting,
 }
 
 /// A feed in a list.
@@ -91,7 +91,7 @@ impl SubscriptionList {
 
     /// The actions that subscribe to all listed feeds: after the existing ones, in the order of the list.
     /// Existing subscriptions keep their positions; `filing` decides on their titles and folders.
-    pub fn actions(&self, view: &View<'_>, filing: Filing) -> Vec<(FeedAddress, Action)> {
+    pub fn actions(&self, view: &View<'_>, filing: ImportPolicy) -> Vec<(FeedAddress, Action)> {
         let mut actions = Vec::new();
         let mut new = Vec::new();
         let mut met = BTreeSet::new();
@@ -105,8 +105,8 @@ impl SubscriptionList {
             let known = view.feed(address);
             match filing {
                 _ if !known.is_subscribed() => new.push(address.clone()),
-                Filing::Listed => {}
-                Filing::Kept => {
+                ImportPolicy::ReplaceExisting => {}
+                ImportPolicy::KeepExisting => {
                     title = title.filter(|_| known.title.is_none());
                     folder = folder.filter(|_| known.folder.is_none());
                 }
@@ -114,7 +114,7 @@ impl SubscriptionList {
             let subscribe = Action::Subscribe { title, folder, position: None };
             actions.push((address.clone(), subscribe));
         }
-        let arranged = view.arrange(&new, &Place::Last).unwrap_or_default();
+        let arranged = view.arrange(&new, &MoveTarget::Last).unwrap_or_default();
         let mut positions: BTreeMap<_, _> = arranged.into_iter().collect();
         for (address, action) in &mut actions {
             if let Action::Subscribe { position, .. } = action {
@@ -125,7 +125,7 @@ impl SubscriptionList {
         let others = positions.into_iter();
         let others = others.map(|(address, position)| (address, Action::Place { position }));
         let mut actions: Vec<_> = others.chain(actions).collect();
-        actions.retain(|(feed, action)| !action.is_told_by(&view.feed(feed)));
+        actions.retain(|(feed, action)| !action.is_included_in(&view.feed(feed)));
         actions
     }
 }
@@ -160,8 +160,8 @@ fn push_branches(list: &mut Vec<ListedOutline>, depth: usize, branches: &[Branch
 /// Folder of a feed that these outlines enclose.
 fn folder(around: &[Option<FolderName>]) -> Folder {
     let mut names: Vec<FolderName> = around.iter().flatten().cloned().collect();
-    if names.len() > MOST_FOLDERS {
-        let deep = names.split_off(MOST_FOLDERS - 1);
+    if names.len() > MAX_FOLDER_DEPTH {
+        let deep = names.split_off(MAX_FOLDER_DEPTH - 1);
         let path: Vec<&str> = deep.iter().map(FolderName::as_str).collect();
         names.extend(FolderName::cleaned(&path.join("/")));
     }

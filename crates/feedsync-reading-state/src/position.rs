@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 /// Maximum number of digits of a position.
-const MOST_DIGITS: usize = 128;
+const MAX_DIGITS: usize = 128;
 
 /// The digits, ascending by byte value.
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -28,7 +28,7 @@ pub struct Position(Arc<str>);
 
 /// A text that is not a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a position: 1 to {MOST_DIGITS} letters and digits, the last of which is not 0")]
+#[error("not a position: 1 to {MAX_DIGITS} letters and digits, the last of which is not 0")]
 pub struct PositionError;
 
 impl Position {
@@ -106,7 +106,7 @@ fn value(digit: u8) -> usize {
 impl FromStr for Position {
     type Err = PositionError;
     fn from_str(text: &str) -> Result<Self, PositionError> {
-        let is_legal = (1..=MOST_DIGITS).contains(&text.len())
+        let is_legal = (1..=MAX_DIGITS).contains(&text.len())
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
             && !text.ends_with('0');
         if is_legal { Ok(Self(text.into())) } else { Err(PositionError) }
@@ -140,10 +140,10 @@ mod tests {
 
     #[test]
     fn positions_parse_or_are_refused() {
-        for legal in ["1", "0V", "zzz", &"a".repeat(MOST_DIGITS)] {
+        for legal in ["1", "0V", "zzz", &"a".repeat(MAX_DIGITS)] {
             assert_eq!(legal.parse::<Position>().unwrap().as_str(), legal);
         }
-        for illegal in ["", "0", "10", "a b", "\u{e4}", "-1", &"a".repeat(MOST_DIGITS + 1)] {
+        for illegal in ["", "0", "10", "a b", "\u{e4}", "-1", &"a".repeat(MAX_DIGITS + 1)] {
             assert_eq!(illegal.parse::<Position>(), Err(PositionError), "{illegal}");
         }
     }
@@ -162,13 +162,13 @@ mod tests {
                 }
             }
         }
-        let end: Position = "z".repeat(MOST_DIGITS).parse().unwrap();
+        let end: Position = "z".repeat(MAX_DIGITS).parse().unwrap();
         assert_eq!(Position::spread(1, Some(&end)), None);
     }
 
     #[test]
     fn exhausted_room_returns_none() {
-        let end: Position = "z".repeat(MOST_DIGITS).parse().unwrap();
+        let end: Position = "z".repeat(MAX_DIGITS).parse().unwrap();
         assert_eq!(Position::between(Some(&end), None), None);
         assert_eq!(Position::between(Some(&end), Some(&end)), None);
         let first: Position = "1".parse().unwrap();

@@ -18,14 +18,14 @@ impl<T: Ord> Register<T> {
 }
 
 /// Whether joining a register into another, or into none, would change it.
-pub(crate) fn is_news<T: Ord>(theirs: &Register<T>, mine: Option<&Register<T>>) -> bool {
+pub(crate) fn would_change<T: Ord>(theirs: &Register<T>, mine: Option<&Register<T>>) -> bool {
     mine.is_none_or(|mine| theirs.beats(mine))
 }
 
 /// Joins registers; returns whether the first changed.
 pub(crate) fn join<T: Ord>(mine: &mut Option<Register<T>>, theirs: Option<Register<T>>) -> bool {
     match theirs {
-        Some(theirs) if is_news(&theirs, mine.as_ref()) => {
+        Some(theirs) if would_change(&theirs, mine.as_ref()) => {
             *mine = Some(theirs);
             true
         }

@@ -91,20 +91,20 @@ impl Replica {
     }
 
     /// Whether this log synchronizes it, or none does yet.
-    pub fn is_kept_by(&self, log: &str) -> bool {
+    pub fn is_synchronised_by(&self, log: &str) -> bool {
         self.log.as_deref().is_none_or(|known| known == log)
     }
 
     /// Sets the log that synchronizes it. If it was another one, the whole state is recorded in the new log.
-    pub fn keep_by(&mut self, log: String) {
-        if !self.is_kept_by(&log) {
+    pub fn set_log(&mut self, log: String) {
+        if !self.is_synchronised_by(&log) {
             self.begin_again();
         }
         self.log = Some(log);
     }
 
-    /// Undoes [`Replica::keep_by`] for a log that does not exist. Nothing was read from it.
-    pub fn keep_by_none(&mut self) {
+    /// Undoes [`Replica::set_log`] for a log that does not exist. Nothing was read from it.
+    pub fn unset_log(&mut self) {
         if self.position.is_none() {
             self.log = None;
             self.begin_again();
@@ -132,7 +132,7 @@ impl Replica {
             Some(view) => Some(view.feed(feed)),
             None => self.state.feed(feed.as_str()).map(Cow::Borrowed),
         };
-        if known.is_some_and(|known| action.is_told_by(&known)) {
+        if known.is_some_and(|known| action.is_included_in(&known)) {
             return false;
         }
         let feed = view.as_ref().map_or(feed, |view| view.address(feed)).clone();
@@ -152,11 +152,11 @@ impl Replica {
     }
 
     /// Joins a state that does not come from the log; it is recorded, too. Returns whether anything was new.
-    pub fn take_in(&mut self, other: ReaderState) -> bool {
+    pub fn merge_state(&mut self, other: ReaderState) -> bool {
         if let Some(tick) = other.latest() {
             self.clock.observe(tick);
         }
-        let changes = other.beyond(&self.state);
+        let changes = other.changes_missing_in(&self.state);
         let is_new = self.state.join(other);
         changes.into_iter().for_each(|change| self.record(change));
         is_new
@@ -180,7 +180,7 @@ impl Replica {
         for record in self.outbox.records() {
             log.apply(record);
         }
-        self.state.beyond(&log).into_iter().for_each(|change| self.record(change));
+        self.state.changes_missing_in(&log).into_iter().for_each(|change| self.record(change));
         true
     }
 
@@ -240,11 +240,11 @@ impl Replica {
                 self.begin_device(random);
             }
             is_new |= self.state.apply(&record);
-            self.has_passed_over |= !self.state.holds(&record);
+            self.has_passed_over |= !self.state.includes(&record);
             if let Some(log) = &mut self.read_again {
                 log.apply(&record);
             }
-            self.outbox.met(&record);
+            self.outbox.remove_appended(&record);
         }
         is_new
     }
@@ -329,7 +329,12 @@ impl Replica {
     }
 
     /// Records that this replica compacted the log: it continues after the first line of the new generation.
-    pub fn was_compacted(&mut self, header: &str, tag: Option<String>, generation: Option<String>) {
+    pub fn record_compaction(
+        &mut self,
+        header: &str,
+        tag: Option<String>,
+        generation: Option<String>,
+    ) {
         self.position = Some(Position {
             offset: header.len() as u64,
             etag: tag,

@@ -19,7 +19,7 @@ use crate::kept;
 use crate::state::ReaderState;
 
 /// Maximum size of a snapshot that is read, in bytes.
-pub const MOST_SNAPSHOT: usize = 256 << 20;
+pub const MAX_SNAPSHOT_BYTES: usize = 256 << 20;
 
 /// A state, and the part of a log that it replaces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,8 +43,8 @@ pub struct SnapshotError {
 /// A fault in a line of a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SnapshotFault {
-    /// More than [`MOST_SNAPSHOT`] bytes in all.
-    #[error("a snapshot has at most {MOST_SNAPSHOT} bytes")]
+    /// More than [`MAX_SNAPSHOT_BYTES`] bytes in all.
+    #[error("a snapshot has at most {MAX_SNAPSHOT_BYTES} bytes")]
     TooLarge,
     /// It is not UTF-8, or does not end in a line feed.
     #[error("a line is UTF-8 and ends in a line feed")]
@@ -60,7 +60,7 @@ pub enum SnapshotFault {
     Document(#[from] DocumentError),
     /// The feed occurs for the second time.
     #[error("the feed occurs twice")]
-    Again,
+    DuplicateFeed,
     /// The line is not a change.
     #[error("a change is expected")]
     Change,
@@ -115,7 +115,7 @@ impl Snapshot {
     /// them are applied if this version understands them.
     pub fn read(bytes: &[u8]) -> Result<Self, SnapshotError> {
         let at = |line: usize| move |fault| SnapshotError { line, fault };
-        if bytes.len() > MOST_SNAPSHOT {
+        if bytes.len() > MAX_SNAPSHOT_BYTES {
             return Err(at(1)(SnapshotFault::TooLarge));
         }
         let mut lines = (1..).zip(bytes.split_inclusive(|&byte| byte == b'\n'));
@@ -158,7 +158,7 @@ fn take_in(state: &mut ReaderState, line: &[u8], is_document: bool) -> Result<()
     if is_document {
         let (feed, document) = read_document(text)?;
         if state.feeds.contains_key(&feed) {
-            return Err(SnapshotFault::Again);
+            return Err(SnapshotFault::DuplicateFeed);
         }
         state.join_feed(feed, document);
         return Ok(());
@@ -167,7 +167,7 @@ fn take_in(state: &mut ReaderState, line: &[u8], is_document: bool) -> Result<()
         Some((feed, delta)) => {
             state.join_feed(feed, delta);
         }
-        None if state.kept.keep_line(text) => {}
+        None if state.kept.preserve_line(text) => {}
         None => return Err(SnapshotFault::Change),
     }
     Ok(())

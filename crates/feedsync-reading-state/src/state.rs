@@ -9,7 +9,7 @@ use crate::address::FeedAddress;
 use crate::article::ArticleId;
 use crate::change::Change;
 use crate::feed::FeedState;
-use crate::kept::Kept;
+use crate::kept::PreservedChanges;
 
 /// The states of all feeds, and preserved changes that this version does not understand.
 ///
@@ -33,7 +33,7 @@ use crate::kept::Kept;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReaderState {
     pub(crate) feeds: BTreeMap<FeedAddress, FeedState>,
-    pub(crate) kept: Kept,
+    pub(crate) kept: PreservedChanges,
 }
 
 impl ReaderState {
@@ -53,7 +53,7 @@ impl ReaderState {
     pub fn apply_change(&mut self, change: &Change) -> bool {
         match change.delta() {
             Some((feed, state)) => self.join_feed(feed, state),
-            None => self.kept.keep(change),
+            None => self.kept.preserve(change),
         }
     }
 
@@ -91,9 +91,9 @@ impl ReaderState {
     }
 
     /// Whether this state includes the effect of a record, or preserves it without understanding it.
-    pub(crate) fn holds(&self, record: &Record) -> bool {
+    pub(crate) fn includes(&self, record: &Record) -> bool {
         let change = Change::from(record);
-        change.delta().is_some() || self.kept.holds(&change)
+        change.delta().is_some() || self.kept.includes(&change)
     }
 
     /// All feeds that have a state, in the order of their addresses.

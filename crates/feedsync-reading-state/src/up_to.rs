@@ -29,13 +29,13 @@ impl UpTos {
     }
 
     /// Whether a mark is not redundant to these.
-    pub(crate) fn is_news(&self, up_to: &UpTo) -> bool {
+    pub(crate) fn would_change(&self, up_to: &UpTo) -> bool {
         self.covering(up_to.at).is_none_or(|known| *known < up_to.stamp)
     }
 
     /// Adds a mark; returns whether it was not redundant.
     pub(crate) fn insert(&mut self, up_to: UpTo) -> bool {
-        if !self.is_news(&up_to) {
+        if !self.would_change(&up_to) {
             return false;
         }
         let end = self.0.partition_point(|known| known.at <= up_to.at);
@@ -49,7 +49,7 @@ impl UpTos {
         if others.0.len() <= 1 {
             return others.0.into_iter().any(|up_to| self.insert(up_to));
         }
-        if !others.0.iter().any(|up_to| self.is_news(up_to)) {
+        if !others.0.iter().any(|up_to| self.would_change(up_to)) {
             return false;
         }
         let known = std::mem::take(&mut self.0);

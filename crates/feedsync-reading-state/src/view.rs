@@ -126,7 +126,7 @@ impl<'a> View<'a> {
     }
 
     /// The subscriptions in the order of the tree, folder by folder.
-    pub fn filed(&self) -> Vec<Subscription> {
+    pub fn subscriptions_by_folder(&self) -> Vec<Subscription> {
         let mut found = Vec::new();
         push_feeds(&mut found, self.tree());
         found

@@ -11,7 +11,7 @@ use ipnet::IpNet;
 
 use crate::configuration::declare::settings;
 use crate::configuration::kinds::{
-    Bytes, Count, File, Listed, Network, Optional, Socket, Span, Text, Whole,
+    Bytes, Count, CountOrZero, File, ListOf, Network, Optional, Socket, Span, Text,
 };
 use crate::configuration::values::{Audience, ForwardedBy, Level, LogFormat, StoreAddress};
 use crate::http::address::{Origin, ProxyAddress, PublicBase, is_loopback};
@@ -20,31 +20,31 @@ settings! {
     /// How a hub is reached, what it keeps and tells, and within which bounds.
     pub struct Config at [] {
         /// Where it listens; port 0 takes a free one. Other addresses than loopback need a user.
-        listen: Vec<SocketAddr> as Listed<Socket> = vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 4287))];
+        listen: Vec<SocketAddr> as ListOf<Socket> = vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 4287))];
         /// Addresses at whose root databases are served, for drivers of CouchDB that cannot use a path such as `/couch/`.
         /// Other addresses than loopback need a user.
-        couch_listen: Vec<SocketAddr> as Listed<Socket> = Vec::new();
+        couch_listen: Vec<SocketAddr> as ListOf<Socket> = Vec::new();
         /// Hosts at whose root databases are served, and nothing else: `name` or `name:port`. They are accepted as
         /// those in `hosts` are.
-        couch_hosts: Vec<String> as Listed<Text> = Vec::new();
+        couch_hosts: Vec<String> as ListOf<Text> = Vec::new();
         /// What stands before the path in absolute links, if a proxy stands in front; its host is
         /// accepted. Without it links repeat the host that the request named. With one that is no
         /// loopback name, as with `hosts` and `trusted_proxies`, the hub needs a user.
         public_base: Option<PublicBase> as Optional<Text> = None;
         /// Hosts accepted besides loopback names: `name` or `name:port`.
-        hosts: Vec<String> as Listed<Text> = Vec::new();
+        hosts: Vec<String> as ListOf<Text> = Vec::new();
         /// Addresses of proxies (`10.0.0.7`, `10.0.0.0/8`) that are believed when they say for whom
         /// they ask, and by which `X-Request-Id`.
-        trusted_proxies: Vec<IpNet> as Listed<Network> = Vec::new();
+        trusted_proxies: Vec<IpNet> as ListOf<Network> = Vec::new();
         /// In which header they say it: `x-forwarded` (the `X-Forwarded-` headers) or `forwarded`
         /// (RFC 7239). The proxy must replace or extend that header, whatever its clients send.
         forwarded_by: ForwardedBy as Text = ForwardedBy::XForwarded;
         /// Origins, such as `https://reader.example.org`, whose pages may use the logs (`/logs/`), with tokens of their own, and
         /// the databases (`/couch/`), signing in: what a browser keeps for this hub does not count for them.
-        origins: Vec<Origin> as Listed<Text> = Vec::new();
+        origins: Vec<Origin> as ListOf<Text> = Vec::new();
         /// Private addresses and networks (`192.168.1.5`, `fd00::/8`) whose feeds are fetched for people who use
         /// newsreaders, too, also where another feed sends on to them. Of a hub without users all are.
-        private_feeds: Vec<IpNet> as Listed<Network> = Vec::new();
+        private_feeds: Vec<IpNet> as ListOf<Network> = Vec::new();
         /// Proxy (`http://proxy.example.org:3128`) through which feeds are fetched. Names are resolved and checked here before
         /// the proxy is asked. Without this setting feeds of newsreaders and of public subscriptions are fetched directly,
         /// whatever `http_proxy` and its kin in the environment say.
@@ -126,10 +126,10 @@ settings! {
         connections: usize as Count = 8_192;
         /// Connections of one address at once, and never more than half of `connections`; more are closed. Trusted
         /// proxies are not bounded so. 0: any number.
-        client_connections: usize as Whole = 2_048;
+        client_connections: usize as CountOrZero = 2_048;
         /// Connections of one address that have sent no whole head of a request yet; more are closed. Trusted proxies
         /// are not bounded so. 0: any number.
-        client_unfinished_heads: usize as Whole = 512;
+        client_unfinished_heads: usize as CountOrZero = 512;
         /// Documents held in memory at once, and as many media and blobs that come in at once, of
         /// which two are held in memory when they are stored; more wait a little, then get 503.
         uploads: usize as Count = 16;
@@ -140,21 +140,21 @@ settings! {
         /// Event streams at once; more get 503.
         followers: usize as Count = 4_096;
         /// Requests of one client in a second, on average; more get 429. 0: any number.
-        client_requests: usize as Whole = 50;
+        client_requests: usize as CountOrZero = 50;
         /// Requests that a client which was silent may make at once.
         client_burst: usize as Count = 200;
         /// Requests of one client that may be under way at once; more get 429. 0: any number.
-        client_concurrency: usize as Whole = 64;
+        client_concurrency: usize as CountOrZero = 64;
         /// Event streams of one client at once, those of databases included; more get 429. A person counts as one
         /// client, from the hub's own machine too. 0: any number.
-        client_followers: usize as Whole = 32;
+        client_followers: usize as CountOrZero = 32;
         /// Bodies of requests that one client may send at once; more get 429. 0: any number.
-        client_uploads: usize as Whole = 8;
+        client_uploads: usize as CountOrZero = 8;
         /// Clients that are remembered with what they used; of more, those that were silent longest
         /// are forgotten.
         clients: usize as Count = 65_536;
         /// Items of a collection that are not deleted; what would add more is refused. 0: any number.
-        collection_items: usize as Whole = 0;
+        collection_items: usize as CountOrZero = 0;
         /// Bytes that may be appended to a log at once.
         log_append_bytes: usize as Bytes = 1 << 20;
         /// Bytes of one record of a log, with the line feed that ends it.
@@ -173,12 +173,12 @@ settings! {
         /// How long the record of acts keeps an entry (`feedsync audit`). 0 s: for ever.
         record_time: Duration as Span = Duration::from_secs(365 * 24 * 60 * 60);
         /// Collections that one person may own; administrators are not bounded. 0: any number.
-        owned_collections: usize as Whole = 1_000;
+        owned_collections: usize as CountOrZero = 1_000;
         /// Databases that one person may have made; administrators are not bounded. 0: any number.
-        owned_databases: usize as Whole = 1_000;
+        owned_databases: usize as CountOrZero = 1_000;
         /// Documents of the databases that one person has made, and of the databases of the collections that one person has
         /// made, deleted ones and those of other writers included. 0: any number.
-        owned_documents: usize as Whole = 0;
+        owned_documents: usize as CountOrZero = 0;
         /// Bytes that one person may hold: documents, stored revisions and attachments of those databases, and the items
         /// and logs of those collections, with what earlier generations of logs still take. Administrators are not bounded.
         owned_bytes: usize as Bytes = 64 << 30;
@@ -190,7 +190,7 @@ settings! {
 
 /// Reason to assume that other machines can reach a hub.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Elsewhere {
+pub(crate) enum RemoteExposure {
     /// It listens on an address that is not loopback.
     Listens(SocketAddr),
     /// A setting of this name describes a proxy in front of it.
@@ -200,7 +200,7 @@ pub(crate) enum Elsewhere {
 impl Config {
     /// Returns the reason to assume that other machines can reach the hub, if there is one. A proxy on this
     /// machine connects from loopback for remote clients.
-    pub(crate) fn seen_from_elsewhere(&self) -> Option<Elsewhere> {
+    pub(crate) fn remote_exposure(&self) -> Option<RemoteExposure> {
         let away = |host: &str| host.parse().is_ok_and(|host| !is_loopback(&host));
         let mut listening = self.listen.iter().chain(&self.couch_listen);
         let wide = listening.find(|address| !address.ip().is_loopback());
@@ -211,6 +211,6 @@ impl Config {
             ("trusted_proxies", !self.trusted_proxies.is_empty()),
         ];
         let named = || set.into_iter().find(|(_, says)| *says).map(|(name, _)| name);
-        wide.copied().map(Elsewhere::Listens).or_else(|| named().map(Elsewhere::Set))
+        wide.copied().map(RemoteExposure::Listens).or_else(|| named().map(RemoteExposure::Set))
     }
 }

@@ -31,13 +31,13 @@ pub struct Setting {
     pub doc: String,
     /// Syntax of its value.
     pub form: &'static str,
-    pub(crate) read: fn(&mut Config, &Given) -> Result<(), String>,
+    pub(crate) read: fn(&mut Config, &RawValue) -> Result<(), String>,
     pub(crate) show: fn(&Config) -> String,
 }
 
 /// A value as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Given {
+pub(crate) enum RawValue {
     /// One text, which may hold a list.
     Text(String),
     /// A list in the file.
@@ -79,7 +79,7 @@ pub fn configure(sources: &Sources) -> Result<Config, ConfigurationError> {
     let settings: BTreeMap<_, _> =
         settings().into_iter().map(|setting| (setting.name, setting)).collect();
     let mut config = Config::default();
-    let mut set = |place: String, name: &str, given: &Given| {
+    let mut set = |place: String, name: &str, given: &RawValue| {
         let wrong = |message| ConfigurationError { place: place.clone(), message };
         let Some(setting) = settings.get(name) else {
             let near = did_you_mean(name, settings.keys().copied());
@@ -96,7 +96,7 @@ pub fn configure(sources: &Sources) -> Result<Config, ConfigurationError> {
     for (variable, value) in &sources.environment {
         let known = settings.keys().find(|name| self::variable(name) == *variable);
         match known {
-            Some(name) => set(variable.clone(), name, &Given::Text(value.clone()))?,
+            Some(name) => set(variable.clone(), name, &RawValue::Text(value.clone()))?,
             None if SECTIONS.iter().any(|section| variable.starts_with(section)) => {
                 let variables: Vec<_> = settings.keys().map(|name| self::variable(name)).collect();
                 let near = did_you_mean(variable, variables.iter().map(String::as_str));
@@ -107,7 +107,7 @@ pub fn configure(sources: &Sources) -> Result<Config, ConfigurationError> {
         }
     }
     for (name, value) in &sources.flags {
-        set(format!("--{}", flag(name)), name, &Given::Text(value.clone()))?;
+        set(format!("--{}", flag(name)), name, &RawValue::Text(value.clone()))?;
     }
     config.check()?;
     Ok(config)

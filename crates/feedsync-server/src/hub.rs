@@ -12,23 +12,23 @@ use tokio::sync::{Mutex, OnceCell, Semaphore, watch};
 use crate::access::Access;
 use crate::collections::live::Live;
 use crate::config::Config;
-use crate::couch::compactions::Compacting;
+use crate::couch::compactions::RunningCompactions;
 use crate::couch::known::KnownRevisions;
 use crate::http::clients::Clients;
 use crate::http::counters::{Metrics, TimedStore, Timings};
 use crate::http::html::Cleaning;
 use crate::http::local_hubs::LocalProof;
-use crate::http::permits::LargeBodies;
+use crate::http::permits::LargeBodyBudget;
 use crate::http::problem::Problem;
-use crate::http::response_budget::Answers;
-use crate::http::response_cache::Kept;
+use crate::http::response_budget::ResponseBudget;
+use crate::http::response_cache::ResponseCache;
 
 /// Maximum number of uploads in memory at once.
-pub(crate) const STORING: usize = 2;
+pub(crate) const MAX_STORING_UPLOADS: usize = 2;
 
 /// Components that a hub serves.
 #[derive(Clone)]
-pub struct Served {
+pub struct HubParts {
     /// Collections and users.
     pub endpoint: Endpoint,
     /// Newsreading, if the hub stores articles.
@@ -38,7 +38,7 @@ pub struct Served {
     pub local_proof: Option<LocalProof>,
 }
 
-impl From<Endpoint> for Served {
+impl From<Endpoint> for HubParts {
     fn from(endpoint: Endpoint) -> Self {
         Self { endpoint, newsreading: None, local_proof: None }
     }
@@ -59,23 +59,23 @@ pub(crate) struct Shared {
     /// Slots for documents in memory.
     pub(crate) uploads: Arc<Semaphore>,
     /// Budget for bodies of unusual size in memory.
-    pub(crate) large: LargeBodies,
+    pub(crate) large: LargeBodyBudget,
     /// Slots for media and blobs that are being received.
     pub(crate) receiving: Arc<Semaphore>,
     /// Slots for media and blobs in memory.
     pub(crate) storing: Arc<Semaphore>,
     /// Budget for responses in memory.
-    pub(crate) answers: Answers,
+    pub(crate) response_budget: ResponseBudget,
     /// Budget for responses about databases.
-    pub(crate) database_answers: Answers,
+    pub(crate) database_response_budget: ResponseBudget,
     /// Budget for attachments of unusual size in memory, while they are sent.
-    pub(crate) large_attachments: LargeBodies,
+    pub(crate) large_attachments: LargeBodyBudget,
     /// Cache of recent responses.
-    pub(crate) kept: Kept,
+    pub(crate) response_cache: ResponseCache,
     /// Cache of stored revisions of documents.
     pub(crate) revisions: KnownRevisions,
     /// Running compactions of databases.
-    pub(crate) compacting: Compacting,
+    pub(crate) compacting: RunningCompactions,
     /// Slots for event streams.
     pub(crate) followers: Arc<Semaphore>,
     /// Usage of each client.
@@ -101,8 +101,8 @@ pub(crate) struct Shared {
 }
 
 impl Hub {
-    pub(crate) fn new(served: Served, config: Config, stopping: watch::Receiver<bool>) -> Self {
-        let Served { endpoint, newsreading, local_proof } = served;
+    pub(crate) fn new(served: HubParts, config: Config, stopping: watch::Receiver<bool>) -> Self {
+        let HubParts { endpoint, newsreading, local_proof } = served;
         let timings = Arc::new(Timings::default());
         let store = TimedStore { store: Arc::clone(endpoint.store()), timings: timings.clone() };
         let endpoint = Endpoint::new(Arc::new(store), Arc::clone(endpoint.environment()));
@@ -114,16 +114,16 @@ impl Hub {
             metrics: Arc::default(),
             timings,
             draining: Arc::default(),
-            large: LargeBodies::new(config.limits.body_bytes),
+            large: LargeBodyBudget::new(config.limits.body_bytes),
             uploads: Arc::new(Semaphore::new(config.limits.uploads)),
             receiving: Arc::new(Semaphore::new(config.limits.uploads)),
-            storing: Arc::new(Semaphore::new(STORING)),
-            answers: Answers::new(config.limits.answers),
-            database_answers: Answers::new(config.limits.answers),
-            large_attachments: LargeBodies::new(config.limits.body_bytes),
-            kept: Kept::new(),
+            storing: Arc::new(Semaphore::new(MAX_STORING_UPLOADS)),
+            response_budget: ResponseBudget::new(config.limits.answers),
+            database_response_budget: ResponseBudget::new(config.limits.answers),
+            large_attachments: LargeBodyBudget::new(config.limits.body_bytes),
+            response_cache: ResponseCache::new(),
             revisions: KnownRevisions::new(),
-            compacting: Compacting::default(),
+            compacting: RunningCompactions::default(),
             followers: Arc::new(Semaphore::new(config.limits.followers)),
             collections: Arc::default(),
             newsreading,

@@ -15,19 +15,19 @@ use tokio::sync::watch;
 
 use crate::access::{Gate, Right, guard};
 use crate::config::Config;
-use crate::http::negotiation::DOCUMENTS;
-use crate::http::other_origin::Told;
+use crate::http::negotiation::DOCUMENT_MEDIA_TYPES;
+use crate::http::other_origin::CorsHeaders;
 use crate::http::problem::Problem;
 use crate::http::response::nothing;
 use crate::http::{
     browser_policy, compression, couch_errors, host_origin, partial_content, paths, request_log,
 };
-use crate::hub::{Hub, Served};
+use crate::hub::{Hub, HubParts};
 use crate::routes::{Route, table};
 use crate::{couch, pages};
 
 /// The application of a hub, callable without a socket.
-pub fn router(served: impl Into<Served>, config: Config) -> Router {
+pub fn router(served: impl Into<HubParts>, config: Config) -> Router {
     application(Hub::new(served.into(), config, watch::channel(false).1))
 }
 
@@ -53,15 +53,15 @@ async fn surround(State(hub): State<Hub>, request: Request, next: Next) -> Respo
     let mut response = request_log::watch(&hub, request, async |mut request| {
         let mut response = match host_origin::check(&hub.config, &mut request) {
             Ok(()) => {
-                let told = Told::of(&hub.config, &request);
-                let is_of_databases = paths::is_for_databases(request.uri().path());
+                let told = CorsHeaders::of(&hub.config, &request);
+                let is_for_databases = paths::is_for_databases(request.uri().path());
                 let answer = AssertUnwindSafe(next.run(request)).catch_unwind().await;
                 // A page of an admitted origin may read any outcome.
-                let mut response = answer.unwrap_or_else(|panic| panicked(panic, is_of_databases));
-                told.tell(&mut response);
+                let mut response = answer.unwrap_or_else(|panic| panicked(panic, is_for_databases));
+                told.apply(&mut response);
                 response
             }
-            Err(problem) => request_log::turned_away(&hub, &request, problem),
+            Err(problem) => request_log::refuse_before_routing(&hub, &request, problem),
         };
         compression::distinguish(&mut response);
         response
@@ -75,7 +75,7 @@ async fn surround(State(hub): State<Hub>, request: Request, next: Next) -> Respo
 fn for_people(methods: MethodRouter<Hub>, hub: &Hub) -> MethodRouter<Hub> {
     methods
         .layer(from_fn_with_state(hub.clone(), pages::failure::shown))
-        .layer(from_fn_with_state(hub.clone(), pages::proof::carried))
+        .layer(from_fn_with_state(hub.clone(), pages::form_token::with_browser))
 }
 
 /// Adds guards to the methods of a resource, and a response to other methods.
@@ -86,9 +86,9 @@ fn resource(route: Route, hub: &Hub) -> MethodRouter<Hub> {
     // A log accepts its own media type, and parts.
     let is_log = route.rights.iter().any(|(_, right)| *right == Right::Append);
     let posts = !is_log && route.rights.iter().any(|(method, _)| *method == Method::POST);
-    let is_of_databases = paths::is_for_databases(&route.path);
+    let is_for_databases = paths::is_for_databases(&route.path);
     // Bodies for databases are not feeds.
-    let takes_documents = posts && !route.is_for_people() && !is_of_databases;
+    let takes_documents = posts && !route.is_for_people() && !is_for_databases;
     // Paths and methods are ASCII.
     let value = HeaderValue::from_str(&allow).unwrap_or(HeaderValue::from_static(""));
     let headers = value.clone();
@@ -96,7 +96,7 @@ fn resource(route: Route, hub: &Hub) -> MethodRouter<Hub> {
         let mut response = (StatusCode::NO_CONTENT, nothing()).into_response();
         response.headers_mut().insert(header::ALLOW, headers);
         if takes_documents {
-            response.headers_mut().insert("accept-post", DOCUMENTS);
+            response.headers_mut().insert("accept-post", DOCUMENT_MEDIA_TYPES);
         }
         response
     };
@@ -112,7 +112,7 @@ fn resource(route: Route, hub: &Hub) -> MethodRouter<Hub> {
     };
     // A route cannot name the method `COPY`.
     let other = move |State(hub): State<Hub>, request: Request| async move {
-        match is_of_databases && *request.method() == *couch::COPY {
+        match is_for_databases && *request.method() == *couch::COPY {
             true => couch::answer.call(request, hub).await,
             false => other().await.into_response(),
         }
@@ -124,7 +124,7 @@ fn resource(route: Route, hub: &Hub) -> MethodRouter<Hub> {
         true => methods,
         false => methods.layer(from_fn(partial_content::refused)),
     };
-    let methods = match is_of_databases {
+    let methods = match is_for_databases {
         true => methods.layer(from_fn(couch_errors::layer)),
         false => methods,
     };
@@ -132,12 +132,12 @@ fn resource(route: Route, hub: &Hub) -> MethodRouter<Hub> {
 }
 
 /// Response to a panic: the client gets no details, the log gets all of them.
-fn panicked(panic: Box<dyn Any + Send + 'static>, is_of_databases: bool) -> Response {
+fn panicked(panic: Box<dyn Any + Send + 'static>, is_for_databases: bool) -> Response {
     let text = panic
         .downcast_ref::<String>()
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied());
     tracing::error!(panic = text.unwrap_or("no message"), "a request panicked");
     let response = Problem::internal().into_response();
-    if is_of_databases { couch_errors::in_couch_form(response) } else { response }
+    if is_for_databases { couch_errors::in_couch_form(response) } else { response }
 }

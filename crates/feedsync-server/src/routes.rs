@@ -187,7 +187,7 @@ pub(crate) fn table() -> Vec<Route> {
         ),
         route(
             "/pages/reading/transfer",
-            get(pages::reading::transfer::read).post(pages::reading::transfer::take_in),
+            get(pages::reading::transfer::read).post(pages::reading::transfer::merge_state),
             &[(Method::GET, SignedIn), (Method::POST, SignedIn)],
         ),
         route(

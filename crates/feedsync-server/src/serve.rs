@@ -18,12 +18,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-use crate::config::{Config, Elsewhere, Limits};
+use crate::config::{Config, Limits, RemoteExposure};
 use crate::http::connections::{Connections, REFUSED};
 use crate::http::peer::{Peer, WithPeer};
-use crate::http::stall::Impatient;
+use crate::http::stall::WriteTimeoutStream;
 use crate::http::tls::{Certificate, CertificateError};
-use crate::hub::{Hub, Served};
+use crate::hub::{Hub, HubParts};
 use crate::operations::{bridges, sweep};
 use crate::router::application;
 
@@ -41,7 +41,7 @@ pub enum ServeError {
         "{0} says that the hub is reached from other machines, and nobody would have to sign in: add \
          a user first, or leave it out"
     )]
-    SeenFromElsewhere(&'static str),
+    RemotelyReachable(&'static str),
     /// The system refused to listen.
     #[error("cannot listen on {address}: {source}")]
     Listen {
@@ -64,9 +64,9 @@ pub enum ServeError {
 impl ServeError {
     /// Reason why a hub with this configuration must not listen without a user, if there is one.
     pub fn without_user(config: &Config) -> Option<Self> {
-        Some(match config.seen_from_elsewhere()? {
-            Elsewhere::Listens(wide) => Self::NotLoopback(wide),
-            Elsewhere::Set(name) => Self::SeenFromElsewhere(name),
+        Some(match config.remote_exposure()? {
+            RemoteExposure::Listens(wide) => Self::NotLoopback(wide),
+            RemoteExposure::Set(name) => Self::RemotelyReachable(name),
         })
     }
 }
@@ -105,7 +105,7 @@ impl Serving {
 /// for [`Limits::drain_notice`]; then no more connections are accepted, and open responses have
 /// [`Limits::drain_time`] to end.
 pub async fn serve(
-    served: impl Into<Served>,
+    served: impl Into<HubParts>,
     config: Config,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<Serving, ServeError> {
@@ -120,12 +120,12 @@ pub async fn serve(
     let (mut listeners, mut addresses, mut couch_addresses) = (Vec::new(), Vec::new(), Vec::new());
     let hub = config.listen.iter().map(|address| (*address, false));
     let couch = config.couch_listen.iter().map(|address| (*address, true));
-    for (address, is_of_databases) in hub.chain(couch) {
+    for (address, is_for_databases) in hub.chain(couch) {
         let refused = |source| ServeError::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(refused)?;
         let bound = listener.local_addr().map_err(refused)?;
-        if is_of_databases { &mut couch_addresses } else { &mut addresses }.push(bound);
-        listeners.push(Listener { listener, is_of_databases });
+        if is_for_databases { &mut couch_addresses } else { &mut addresses }.push(bound);
+        listeners.push(Listener { listener, is_for_databases });
     }
     if addresses.is_empty() {
         let address = SocketAddr::from(([0, 0, 0, 0], 0));
@@ -140,13 +140,13 @@ pub async fn serve(
 struct Listener {
     listener: TcpListener,
     /// Whether its address serves databases at the root.
-    is_of_databases: bool,
+    is_for_databases: bool,
 }
 
 async fn run(
     listeners: Vec<Listener>,
     certificate: Option<Arc<Certificate>>,
-    served: Served,
+    served: HubParts,
     config: Config,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) {
@@ -175,8 +175,8 @@ async fn run(
             Some(_) = connections.join_next() => continue,
             accepted = accept(&listeners, &room) => accepted,
         };
-        let Some((stream, (address, is_of_databases), permit)) = accepted else { continue };
-        let peer = Peer { address, secure: certificate.is_some(), is_of_databases };
+        let Some((stream, (address, is_for_databases), permit)) = accepted else { continue };
+        let peer = Peer { address, secure: certificate.is_some(), is_for_databases };
         let connection = match open.take(address.ip()) {
             Ok(connection) => connection,
             Err(full) => {
@@ -191,7 +191,7 @@ async fn run(
             }
         };
         let service = WithPeer::new(application.clone(), peer, connection);
-        let stream = Impatient::new(stream, limits.answer_pause);
+        let stream = WriteTimeoutStream::new(stream, limits.answer_pause);
         let watcher = graceful.watcher();
         let certificate = certificate.clone();
         let mut stopping = stopping.clone();
@@ -244,9 +244,9 @@ async fn accept(
 ) -> Option<(TcpStream, (SocketAddr, bool), OwnedSemaphorePermit)> {
     let permit = Arc::clone(room).acquire_owned().await.ok()?;
     let next = poll_fn(|context| {
-        for Listener { listener, is_of_databases } in listeners {
+        for Listener { listener, is_for_databases } in listeners {
             if let Poll::Ready(accepted) = listener.poll_accept(context) {
-                let accepted = accepted.map(|(stream, from)| (stream, (from, *is_of_databases)));
+                let accepted = accepted.map(|(stream, from)| (stream, (from, *is_for_databases)));
                 return Poll::Ready(accepted);
             }
         }

@@ -27,7 +27,7 @@ impl Identity {
     pub fn is_line_of_incarnation(&self, by: &By) -> bool {
         std::iter::once(&self.by)
             .chain(&self.retired)
-            .any(|incarnation| line::is_of(by, incarnation))
+            .any(|incarnation| line::belongs_to(by, incarnation))
     }
 }
 

@@ -92,7 +92,7 @@ impl Schedule {
             0..=3 => self.receive(endpoint),
             4..=6 => self.edit(endpoint),
             7 => self.open(endpoint),
-            8 => self.save_what_was_opened(endpoint),
+            8 => self.save_opened(endpoint),
             _ => self.resolve(endpoint),
         }
         if self.clean_up
@@ -164,7 +164,7 @@ impl Schedule {
         *opened = Some((version.payload, base));
     }
 
-    fn save_what_was_opened(&mut self, endpoint: usize) {
+    fn save_opened(&mut self, endpoint: usize) {
         let Some((seen, base)) = self.endpoints[endpoint].opened.take() else { return };
         let Some(item) = self.endpoints[endpoint].item.clone() else { return };
         let stamp = self.stamp(endpoint, &[&base.history]);
@@ -187,10 +187,11 @@ impl Schedule {
         let edit = self.next_edit();
         let keep = Keep::Content { payload: edit, deleted: None };
         let resolution = Resolution { resolved, keep };
-        let weighed = item.weighed(&resolution).expect("conflicts that are there");
+        let resolved_indices =
+            item.resolved_indices(&resolution).expect("conflicts that are there");
         let mut base = vec![&item.winner.history];
         self.superseded.insert(item.winner.payload);
-        for index in weighed {
+        for index in resolved_indices {
             base.push(&item.conflicts[index].history);
             self.superseded.insert(item.conflicts[index].payload);
         }

@@ -13,11 +13,11 @@ use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 
 /// Number of feeds that a run reads of each corpus, and their maximum length in bytes, unless all are read.
-const SAMPLE: usize = 250;
-const LONGEST: usize = 64 << 10;
+const SAMPLE_SIZE: usize = 250;
+const MAX_FEED_BYTES: usize = 64 << 10;
 
 /// Number of articles that the fault may affect.
-const HIT: usize = 1;
+const MAX_AFFECTED: usize = 1;
 
 const OWN: [&str; 3] = [
     "<?xml version=\"1.0\"?><rss version=\"2.0\" xmlns:dc=\"http://purl.org/dc/elements/1.1/\"><channel><title>Tom &amp; Co</title>\
@@ -86,7 +86,7 @@ impl Feed {
             return None;
         }
         let feed = published(text.as_bytes())?;
-        let is_whole = feed.mended.is_none() && feed.blank == 0 && !feed.entries.is_empty();
+        let is_whole = feed.repaired_fault.is_none() && feed.blank == 0 && !feed.entries.is_empty();
         let plain = read_plain(text.as_bytes(), &options()).ok()?.payloads.len();
         let (root, places, ends) = parts(&text)?;
         // All of its articles are plain items, and end where this test expects it.
@@ -194,8 +194,8 @@ fn feeds() -> Vec<Feed> {
     let own = OWN.map(|text| Document { path: "own".into(), bytes: text.as_bytes().to_vec() });
     let mut found = corpora();
     if std::env::var_os("FEEDSYNC_LONG").is_none() {
-        found.retain(|document| document.bytes.len() <= LONGEST);
-        let step = found.len().div_ceil(SAMPLE).max(1);
+        found.retain(|document| document.bytes.len() <= MAX_FEED_BYTES);
+        let step = found.len().div_ceil(SAMPLE_SIZE).max(1);
         // Real feeds are the fewest and the most relevant.
         let is_real = |document: &Document| document.path.to_string_lossy().contains("real-feeds");
         let chosen = found.into_iter().enumerate();
@@ -228,7 +228,7 @@ fn broken_feeds_give_their_articles() {
                 );
                 assert!(!format!("{:?}", after.entries).contains('\u{fffd}'), "{}", what());
                 let found = same(&after.entries, &feed.entries);
-                let is_whole = after.entries.len() == expected && found + HIT >= expected;
+                let is_whole = after.entries.len() == expected && found + MAX_AFFECTED >= expected;
                 whole += usize::from(is_whole);
                 if !is_whole {
                     let near =

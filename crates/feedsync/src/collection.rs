@@ -62,7 +62,7 @@ impl<T> Collection<T> {
     }
 
     /// Deletes an item. The deletion travels to other replicas, where it conflicts with edits that did not know of it.
-    /// To delete a deleted item changes nothing.
+    /// Deleting a deleted item changes nothing. Conflicts of the item stay open.
     ///
     /// # Errors
     ///
@@ -75,7 +75,8 @@ impl<T> Collection<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoItem`], and [`Error::Edit`] for an item that had all its updates.
+    /// [`Error::NoItem`], and [`Error::Edit`] for an item that had all its updates, or for a
+    /// stale edit of an item marked `noconflicts`.
     pub async fn undelete(&self, id: &ItemId) -> Result<(), Error> {
         self.set_deleted(id, false).await
     }
@@ -128,8 +129,9 @@ impl<T: Content> Collection<T> {
 
     /// Replaces the content of an item, and returns the item after it.
     ///
-    /// If the item has changed since the application read it, both edits are kept, as a conflict. Content that is equal
-    /// to what was read changes nothing.
+    /// If the item has changed since the application read it, both edits are kept, as a conflict. So continue with the
+    /// returned item: a second update with the old one conflicts with your own edit. An edit changes the winner only, and
+    /// an open conflict stays open. Content that is equal to what was read changes nothing.
     ///
     /// ```
     /// # #[tokio::main]

@@ -112,7 +112,8 @@ impl<T> Conflict<T> {
     }
 
     /// Merges the versions: `merge` gets the winner, or what it made so far, and the next version. Deletions add
-    /// nothing. If one version is left it is kept as it is, and if all are deletions the winner is.
+    /// nothing. If one version is left it is kept as it is, and if all are deletions the winner is. The result holds only
+    /// what `merge` returns; members that a type `T` does not know come from the winner.
     pub fn keep_both(self, mut merge: impl FnMut(&T, &T) -> T) -> Resolution<T> {
         let live: Vec<_> = self.versions.iter().enumerate().filter(|(_, it)| !it.deleted).collect();
         let merged = match live[..] {
@@ -147,7 +148,11 @@ impl<T: Content> Collection<T> {
     ///
     /// fn merge_titles(one: &Value, other: &Value) -> Value {
     ///     let title = |item: &Value| item["title"].as_str().unwrap_or_default().to_owned();
-    ///     json!({"title": format!("{} / {}", title(one), title(other))})
+    ///     let mut merged = one.clone(); // keeps all other members
+    ///     if title(one) != title(other) {
+    ///         merged["title"] = json!(format!("{} / {}", title(one), title(other)));
+    ///     }
+    ///     merged
     /// }
     /// for conflict in todo.conflicts().await? {
     ///     todo.resolve(conflict.keep_both(merge_titles)).await?;
@@ -160,7 +165,7 @@ impl<T: Content> Collection<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Content`] for a version whose content is not of this type; `collection.of::<Payload>()` has all of
+    /// [`Error::Content`] for one version whose content is not of this type; `collection.of::<Payload>()` has all of
     /// them. [`Error::TooLarge`] for more than [`MAX_ITEMS`] items or [`MAX_BYTES`] bytes.
     pub async fn conflicts(&self) -> Result<Vec<Conflict<T>>, Error> {
         let mut selection = Selection { deleted: true, conflicted: true, ..Selection::default() };
@@ -184,7 +189,8 @@ impl<T: Content> Collection<T> {
     }
 
     /// Resolves a conflict. The resolution is an edit that covers all versions of the conflict, and travels as any
-    /// other: nobody is asked again about these versions.
+    /// other: nobody who receives it is asked again about these versions. If two replicas resolve one conflict before
+    /// they sync, their resolutions conflict.
     ///
     /// # Errors
     ///

@@ -100,7 +100,7 @@ pub enum Error {
         /// The request that failed, and why.
         reason: String,
     },
-    /// The remote wants a login, or refuses the one that it got (401, 403).
+    /// The remote wants a login (401), or refuses to be read (403).
     #[error("{reason}")]
     Denied {
         /// The remote's response.

@@ -12,6 +12,7 @@
 //! ```toml
 //! [dependencies]
 //! feedsync = "0.1"
+//! serde = { version = "1", features = ["derive"] } # for types of your own
 //! serde_json = "1"
 //! tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
 //! ```
@@ -20,7 +21,12 @@
 //! use serde_json::{Value, json};
 //!
 //! fn merge_titles(one: &Value, other: &Value) -> Value {
-//!     json!({"title": format!("{} / {}", one["title"], other["title"])})
+//!     let title = |item: &Value| item["title"].as_str().unwrap_or_default().to_owned();
+//!     let mut merged = one.clone(); // keeps all other members
+//!     if title(one) != title(other) {
+//!         merged["title"] = json!(format!("{} / {}", title(one), title(other)));
+//!     }
+//!     merged
 //! }
 //!
 //! #[tokio::main]
@@ -40,7 +46,7 @@
 //!     todo.sync(hub).await?; // offline: an error value, nothing lost
 //!
 //!     for item in todo.items().await? {
-//!         println!("{}", item["title"]);
+//!         println!("{}", item["title"].as_str().unwrap_or_default());
 //!     }
 //!     for conflict in todo.conflicts().await? {
 //!         todo.resolve(conflict.keep_both(merge_titles)).await?;
@@ -52,7 +58,9 @@
 //! }
 //! ```
 //!
-//! A hub is the program `feedsync serve`, or [your own server](#a-hub-in-an-axum-application).
+//! A hub is the program `feedsync serve`, which listens on `http://127.0.0.1:4287`, or
+//! [your own server](#a-hub-in-an-axum-application). Create the collection at the hub first (`feedsync create todo`);
+//! otherwise a sync fails with [`Error::Remote`] (404). The crate needs Rust 1.95, and a C compiler for SQLite.
 //!
 //! # Offline
 //!

@@ -73,7 +73,7 @@ pub struct Page<T = Value> {
 }
 
 impl<T: Content> Collection<T> {
-    /// All items that are not deleted, least recently changed first.
+    /// All items that are not deleted, least recently changed first. The order is that of changes on this replica.
     ///
     /// # Errors
     ///

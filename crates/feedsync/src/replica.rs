@@ -43,8 +43,8 @@ impl Replica {
     /// method of this crate returned `Ok` for survives a crash and a loss of power. Several processes may open one
     /// directory.
     ///
-    /// A directory that was copied, or restored from a backup, is detected: it continues as another author, so that no
-    /// edit of either copy is lost.
+    /// A directory that was restored from a backup or copied is detected: it continues as another author, so that no edit
+    /// of either copy is lost. To bring data to another device, do not copy the directory; sync.
     ///
     /// # Errors
     ///

@@ -13,7 +13,8 @@ pub struct SyncReport {
     /// Number of items that were dropped here, because the remote has purged them and nothing of this replica depends
     /// on them.
     pub discarded: u64,
-    /// Items that one side refused; the others were taken.
+    /// Items that one side refused; the others were taken. They stay here, and a warning says whether the next sync
+    /// offers them again.
     pub refused: Vec<RefusedItem>,
     /// Messages for people.
     pub warnings: Vec<String>,

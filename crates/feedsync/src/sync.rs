@@ -7,7 +7,8 @@ use feedsync_client::fetch::{
     address, shown_text,
 };
 use feedsync_client::{
-    Direction, NoProgress, Pace, Session, Side, SyncError, SyncReport as ClientReport, Watch,
+    Direction, NoProgress, Pace, Session, Side, SyncError, SyncReport as ClientReport, Warning,
+    Watch,
 };
 use feedsync_store::{NewRemote, Remote, StoreError};
 use http::StatusCode;
@@ -17,7 +18,8 @@ use crate::error::Error;
 use crate::replica::Replica;
 use crate::report::{RefusedItem, SyncReport};
 
-/// Proof to a hub of who asks: a token of the user, or a name and its password. No message shows it.
+/// Credentials of a user at a hub: a token (`feedsync token create --user NAME`), or a name and its password. No message
+/// shows them, and no store holds them: sign in again after each start.
 #[derive(Debug, Clone)]
 pub struct Login(ClientLogin);
 
@@ -85,7 +87,8 @@ impl<T> Collection<T> {
     /// feed on any web server, which is only read. The replica stores how far it is with each address, so that the next
     /// call moves what has changed.
     ///
-    /// The future may be dropped at any moment: what has arrived stays.
+    /// The future may be dropped at any moment: what has arrived stays. A remote that refuses changes from here is still
+    /// read; the result has a [warning](SyncReport::warnings) then, and the changes are offered again at each sync.
     ///
     /// # Errors
     ///
@@ -179,8 +182,27 @@ impl std::fmt::Debug for Following {
 }
 
 async fn synchronize(session: &Session, remote: &Remote) -> Result<SyncReport, Error> {
-    let report = session.sync(remote, Direction::BOTH, &NoProgress, false).await;
-    report.map(SyncReport::from).map_err(sync_error)
+    let sync = async |direction| session.sync(remote, direction, &NoProgress, false).await;
+    let report = sync(Direction::BOTH).await.map_err(sync_error)?;
+    // A hub that once refused changes is not offered any by a sync in both directions.
+    let is_closed = report.state.read_only && report.state.changes.is_some();
+    let has_offered = report.warnings.iter().any(|one| matches!(one, Warning::ReadOnly(_)));
+    let mut shown = SyncReport::from(report);
+    if is_closed && !has_offered {
+        match sync(Direction { pull: false, push: true }).await {
+            Ok(pushed) => {
+                let pushed = SyncReport::from(pushed);
+                shown.sent = pushed.sent;
+                shown.refused.extend(pushed.refused);
+                shown.warnings.extend(pushed.warnings);
+            }
+            Err(SyncError::Fetch(error)) if error.status().is_some() => {
+                shown.warnings.push(Warning::ReadOnly(error.to_string()).to_string());
+            }
+            Err(error) => return Err(sync_error(error)),
+        }
+    }
+    Ok(shown)
 }
 
 impl From<ClientReport> for SyncReport {

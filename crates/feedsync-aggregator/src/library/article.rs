@@ -5,18 +5,18 @@ use feedsync_log::Millis;
 use feedsync_reading_state::ArticleId;
 use serde::{Deserialize, Serialize};
 
-use crate::library::listing::Place;
+use crate::library::listing::ListPosition;
 use feedsync_reader_api::{ArticleNumber, FeedNumber};
 
 /// Maximum size of one article, in bytes, excluding its [plain text](NewArticle::plain), which has the same
 /// limit.
-pub const MOST_ARTICLE: usize = 1024 * 1024;
+pub const MAX_ARTICLE_BYTES: usize = 1024 * 1024;
 
 /// Maximum length of a title, an address, a name and similar texts, in bytes.
-pub const MOST_TEXT: usize = 64 * 1024;
+pub const MAX_TEXT_BYTES: usize = 64 * 1024;
 
 /// Maximum number of enclosures of an article, and of categories.
-pub const MOST_LIST: usize = 1_000;
+pub const MAX_LIST_ENTRIES: usize = 1_000;
 
 /// An article as a document contains it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub struct Enclosure {
 
 /// A stored article.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptArticle {
+pub struct StoredArticle {
     /// Number of the article.
     pub number: ArticleNumber,
     /// Feed of the article.
@@ -84,17 +84,17 @@ pub struct KeptArticle {
     /// Time of arrival.
     pub received: Millis,
     /// Sort date: the earlier of `published` and `received`, or a later one if the article came
-    /// [late](crate::library::LATE_AT_MOST).
-    pub shown: Millis,
+    /// [late](crate::library::MAX_LATENESS).
+    pub sort_date: Millis,
     /// Time at which the contents last changed.
     pub changed: Option<Millis>,
     /// Current contents.
     pub text: ArticleText,
 }
 
-impl KeptArticle {
+impl StoredArticle {
     /// Position in lists.
-    pub fn place(&self) -> Place {
-        Place { shown: self.shown, number: self.number }
+    pub fn place(&self) -> ListPosition {
+        ListPosition { sort_date: self.sort_date, number: self.number }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use feedsync_formats::Wishes;
+use feedsync_formats::PollingHints;
 use feedsync_log::Millis;
 use feedsync_reading_state::FeedAddress;
 
@@ -20,7 +20,7 @@ pub const MAX_CLAIM: Duration = Duration::from_secs(3_600);
 
 /// A feed that has or had readers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptFeed {
+pub struct StoredFeed {
     /// Number of the feed.
     pub number: FeedNumber,
     /// Address of the feed.
@@ -70,9 +70,9 @@ pub struct PollState {
     /// Whether the server responded that the feed is permanently gone.
     pub gone: bool,
     /// Target of a permanent redirect.
-    pub led_to: Option<FeedAddress>,
+    pub redirect_target: Option<FeedAddress>,
     /// Intervals that the last document requested. Their `every` is stored with a precision of one second.
-    pub wishes: Wishes,
+    pub polling_hints: PollingHints,
 }
 
 impl PollState {

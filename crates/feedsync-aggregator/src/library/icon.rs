@@ -7,7 +7,7 @@ use feedsync_log::Millis;
 use feedsync_reading_state::{AddressError, FeedAddress};
 
 /// Maximum size of an icon, in bytes.
-pub const MOST_ICON: usize = 256 * 1024;
+pub const MAX_ICON_BYTES: usize = 256 * 1024;
 
 /// Scheme, host and port of a site. All addresses of a site have the same origin.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -53,13 +53,13 @@ impl fmt::Debug for Origin {
 pub struct Icon {
     /// Media type of the icon.
     pub media_type: String,
-    /// Data of the icon; at most [`MOST_ICON`] bytes.
+    /// Data of the icon; at most [`MAX_ICON_BYTES`] bytes.
     pub bytes: Vec<u8>,
 }
 
 /// Stored result of a request for the icon of a site.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptIcon {
+pub struct StoredIcon {
     /// Time of the last request.
     pub checked: Millis,
     /// The icon, if the site has one.

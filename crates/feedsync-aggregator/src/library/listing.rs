@@ -9,17 +9,17 @@ use feedsync_reader_api::{ArticleNumber, FeedNumber};
 use feedsync_reading_state::ArticleId;
 
 /// Maximum number of articles in one list, even if more are requested.
-pub const MOST_LISTED: usize = 1_000_000;
+pub const MAX_LISTED: usize = 1_000_000;
 
 /// Maximum number of articles that are returned with their texts, or by their identifiers, at once.
-pub const MOST_SHOWN: usize = 1_000;
+pub const MAX_LOADED: usize = 1_000;
 
 /// Maximum length of a search query, in bytes.
-pub const MOST_WORDS: usize = 1_024;
+pub const MAX_QUERY_BYTES: usize = 1_024;
 
 /// An entry of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Listed {
+pub struct ListEntry {
     /// Number of the article.
     pub number: ArticleNumber,
     /// Feed of the article.
@@ -27,13 +27,13 @@ pub struct Listed {
     /// Date of publication when the article was first seen, or else the time of arrival.
     pub published: Millis,
     /// Sort date: a date in the future is replaced by the time of arrival.
-    pub shown: Millis,
+    pub sort_date: Millis,
 }
 
-impl Listed {
+impl ListEntry {
     /// Position in lists.
-    pub fn place(&self) -> Place {
-        Place { shown: self.shown, number: self.number }
+    pub fn place(&self) -> ListPosition {
+        ListPosition { sort_date: self.sort_date, number: self.number }
     }
 }
 
@@ -43,21 +43,21 @@ pub struct NamedArticle {
     /// Identifier within the feed.
     pub name: ArticleId,
     /// Number, feed and dates.
-    pub listed: Listed,
+    pub listed: ListEntry,
 }
 
 /// Position of an article in lists. Positions are unique and never change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct ListPosition {
     /// Sort date.
-    pub shown: Millis,
+    pub sort_date: Millis,
     /// Number of the article.
     pub number: ArticleNumber,
 }
 
 /// Filter that decides whether a list includes an article, for example the unread ones. It is called on a
 /// separate thread, once for each article in the order of the list, until the list is full. It must not block.
-pub type Keep = Arc<dyn Fn(&Listed) -> bool + Send + Sync>;
+pub type ArticleFilter = Arc<dyn Fn(&ListEntry) -> bool + Send + Sync>;
 
 /// Selection and order of the articles in a list.
 #[derive(Clone, Default)]
@@ -69,7 +69,7 @@ pub struct Selection {
     /// Whether the order is ascending.
     pub oldest_first: bool,
     /// Exclusive start position in the order of the list.
-    pub from: Option<Place>,
+    pub from: Option<ListPosition>,
     /// Exclusive lower bound of the number.
     pub above: Option<ArticleNumber>,
     /// Exclusive upper bound of the number.
@@ -78,17 +78,17 @@ pub struct Selection {
     pub newer_than: Option<Millis>,
     /// Exclusive upper bound of the sort date.
     pub older_than: Option<Millis>,
-    /// Maximum number of articles; never more than [`MOST_LISTED`].
+    /// Maximum number of articles; never more than [`MAX_LISTED`].
     pub most: usize,
     /// Filter, if any.
-    pub keep: Option<Keep>,
+    pub keep: Option<ArticleFilter>,
 }
 
 impl Selection {
     /// Whether an article is within the bounds, disregarding the feeds and the filter.
-    pub(crate) fn holds(&self, listed: &Listed) -> bool {
-        let Listed { number, shown, .. } = *listed;
-        let is_behind = |from: Place| {
+    pub(crate) fn holds(&self, listed: &ListEntry) -> bool {
+        let ListEntry { number, sort_date, .. } = *listed;
+        let is_behind = |from: ListPosition| {
             let order = match self.by_number {
                 true => number.cmp(&from.number),
                 false => listed.place().cmp(&from),
@@ -97,13 +97,13 @@ impl Selection {
         };
         self.above.is_none_or(|above| number > above)
             && self.below.is_none_or(|below| number < below)
-            && self.newer_than.is_none_or(|than| shown > than)
-            && self.older_than.is_none_or(|than| shown < than)
+            && self.newer_than.is_none_or(|than| sort_date > than)
+            && self.older_than.is_none_or(|than| sort_date < than)
             && self.from.is_none_or(is_behind)
     }
 
     /// Whether the filter accepts an article.
-    pub(crate) fn keeps(&self, listed: &Listed) -> bool {
+    pub(crate) fn keeps(&self, listed: &ListEntry) -> bool {
         self.keep.as_ref().is_none_or(|keep| keep(listed))
     }
 }

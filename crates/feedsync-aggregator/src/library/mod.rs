@@ -19,16 +19,18 @@ mod retention;
 mod sqlite;
 
 pub use article::{
-    ArticleText, Enclosure, KeptArticle, MOST_ARTICLE, MOST_LIST, MOST_TEXT, NewArticle,
+    ArticleText, Enclosure, MAX_ARTICLE_BYTES, MAX_LIST_ENTRIES, MAX_TEXT_BYTES, NewArticle,
+    StoredArticle,
 };
 pub use contract::Library;
 pub use error::LibraryError;
-pub use feed::{DueFeed, FeedHead, KeptFeed, MAX_CLAIM, MAX_HOLD, MAX_PAUSE, PollState};
-pub use icon::{Icon, KeptIcon, MOST_ICON, Origin};
+pub use feed::{DueFeed, FeedHead, MAX_CLAIM, MAX_HOLD, MAX_PAUSE, PollState, StoredFeed};
+pub use icon::{Icon, MAX_ICON_BYTES, Origin, StoredIcon};
 pub use listing::{
-    Keep, Listed, MOST_LISTED, MOST_SHOWN, MOST_WORDS, NamedArticle, Place, Selection,
+    ArticleFilter, ListEntry, ListPosition, MAX_LISTED, MAX_LOADED, MAX_QUERY_BYTES, NamedArticle,
+    Selection,
 };
-pub use poll::{LATE_AT_MOST, MOST_ARTICLES, Poll, PolledDocument, Settled};
-pub use reader_name::{MOST_READER_NAME, ReaderName, ReaderNameError};
+pub use poll::{MAX_DOCUMENT_ARTICLES, MAX_LATENESS, Poll, PollChanges, PolledDocument};
+pub use reader_name::{MAX_READER_NAME_BYTES, ReaderName, ReaderNameError};
 pub use retention::Retention;
 pub use sqlite::SqliteLibrary;

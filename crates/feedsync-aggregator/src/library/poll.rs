@@ -4,22 +4,24 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::Duration;
 
-use feedsync_reading_state::{ArticleId, Remembered};
+use feedsync_reading_state::{ArticleId, IdentificationState};
 use sha2::{Digest as _, Sha256};
 
-use crate::library::article::{ArticleText, MOST_ARTICLE, MOST_LIST, MOST_TEXT, NewArticle};
+use crate::library::article::{
+    ArticleText, MAX_ARTICLE_BYTES, MAX_LIST_ENTRIES, MAX_TEXT_BYTES, NewArticle,
+};
 use crate::library::error::LibraryError;
 use crate::library::feed::{FeedHead, PollState};
 use feedsync_reader_api::ArticleNumber;
 
 /// Maximum number of articles in one document.
-pub const MOST_ARTICLES: usize = 10_000;
+pub const MAX_DOCUMENT_ARTICLES: usize = 10_000;
 
 /// Maximum age of a late article. An article is late if its date is before that of the newest article of its
 /// feed, but not more than this before its arrival. It is then placed above the newest one, since a user who
 /// marked the feed as read meanwhile has not seen it. Articles with earlier dates stay at their dates, so that a
 /// feed that adds old articles does not flood its readers.
-pub const LATE_AT_MOST: Duration = Duration::from_secs(48 * 60 * 60);
+pub const MAX_LATENESS: Duration = Duration::from_secs(48 * 60 * 60);
 
 /// Outcome of a poll.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,12 +41,12 @@ pub struct PolledDocument {
     /// counts, and of those the first.
     pub articles: Vec<NewArticle>,
     /// Identification state for the next call of [`feedsync_reading_state::identify`].
-    pub remembered: Remembered,
+    pub identification_state: IdentificationState,
 }
 
 /// Changes that a document caused.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Settled {
+pub struct PollChanges {
     /// New articles, ordered by number.
     pub added: Vec<ArticleNumber>,
     /// Articles with changed contents, in the order of the document.
@@ -55,9 +57,9 @@ impl Poll {
     /// Checks the limits; an error names the part that exceeds one.
     pub(crate) fn check(&self) -> Result<(), LibraryError> {
         let PollState { etag, last_modified, fault, .. } = &self.state;
-        short(etag, || "an entity tag".to_owned())?;
-        short(last_modified, || "a time of modification".to_owned())?;
-        short(fault, || "the reason of a failure".to_owned())?;
+        check_text(etag, || "an entity tag".to_owned())?;
+        check_text(last_modified, || "a time of modification".to_owned())?;
+        check_text(fault, || "the reason of a failure".to_owned())?;
         self.document.as_ref().map_or(Ok(()), PolledDocument::check)
     }
 }
@@ -74,31 +76,33 @@ impl PolledDocument {
             (topic, "topic"),
         ];
         for (text, name) in texts {
-            short(text, || format!("the feed's {name}"))?;
+            check_text(text, || format!("the feed's {name}"))?;
         }
-        few(self.articles.len(), MOST_ARTICLES, "articles", || "the document".to_owned())?;
+        check_count(self.articles.len(), MAX_DOCUMENT_ARTICLES, "articles", || {
+            "the document".to_owned()
+        })?;
         self.articles.iter().try_for_each(NewArticle::check)
     }
 
     /// Returns the articles without duplicates, in the order of the document.
-    pub(crate) fn told(&self) -> Vec<&NewArticle> {
-        let mut told: Vec<&NewArticle> = Vec::with_capacity(self.articles.len());
+    pub(crate) fn deduplicated(&self) -> Vec<&NewArticle> {
+        let mut deduplicated: Vec<&NewArticle> = Vec::with_capacity(self.articles.len());
         let mut places: HashMap<&ArticleId, usize> = HashMap::new();
         for article in &self.articles {
             match places.entry(&article.name) {
                 Entry::Vacant(place) => {
-                    place.insert(told.len());
-                    told.push(article);
+                    place.insert(deduplicated.len());
+                    deduplicated.push(article);
                 }
                 Entry::Occupied(place) => {
-                    let known = &mut told[*place.get()];
+                    let known = &mut deduplicated[*place.get()];
                     if article.dates() > known.dates() {
                         *known = article;
                     }
                 }
             }
         }
-        told
+        deduplicated
     }
 }
 
@@ -114,10 +118,14 @@ impl NewArticle {
         let texts =
             [(title, "title"), (link, "address"), (author, "author's name"), (base, "base")];
         for (text, part) in texts {
-            short(text, || named(part))?;
+            check_text(text, || named(part))?;
         }
-        few(text.enclosures.len(), MOST_LIST, "entries", || named("list of enclosures"))?;
-        few(text.categories.len(), MOST_LIST, "entries", || named("list of categories"))?;
+        check_count(text.enclosures.len(), MAX_LIST_ENTRIES, "entries", || {
+            named("list of enclosures")
+        })?;
+        check_count(text.categories.len(), MAX_LIST_ENTRIES, "entries", || {
+            named("list of categories")
+        })?;
         let lengths = [title, link, author, base, summary, &text.content];
         let mut bytes: usize =
             lengths.iter().map(|text| text.as_ref().map_or(0, String::len)).sum();
@@ -127,8 +135,8 @@ impl NewArticle {
             bytes += enclosure.address.len() + media_type;
         }
         bytes += text.categories.iter().map(String::len).sum::<usize>();
-        few(bytes, MOST_ARTICLE, "bytes", || named("text"))?;
-        few(self.plain.len(), MOST_ARTICLE, "bytes", || named("plain text"))
+        check_count(bytes, MAX_ARTICLE_BYTES, "bytes", || named("text"))?;
+        check_count(self.plain.len(), MAX_ARTICLE_BYTES, "bytes", || named("plain text"))
     }
 
     /// Digest of the contents, to detect changes. It is stored, so its definition must not change.
@@ -145,38 +153,38 @@ impl NewArticle {
             enclosures,
             categories,
         } = &self.text;
-        let mut said = Said(Sha256::new());
-        said.number(updated.map(|updated| updated.get()));
+        let mut hasher = ContentHasher(Sha256::new());
+        hasher.number(updated.map(|updated| updated.get()));
         for text in [title, link, author, base, content, summary] {
-            said.text(text.as_deref());
+            hasher.text(text.as_deref());
         }
-        said.text(Some(content_type.name()));
-        said.number(Some(enclosures.len() as u64));
+        hasher.text(Some(content_type.name()));
+        hasher.number(Some(enclosures.len() as u64));
         for enclosure in enclosures {
-            said.text(Some(&enclosure.address));
-            said.text(enclosure.media_type.as_deref());
-            said.number(enclosure.length);
+            hasher.text(Some(&enclosure.address));
+            hasher.text(enclosure.media_type.as_deref());
+            hasher.number(enclosure.length);
         }
-        categories.iter().for_each(|category| said.text(Some(category)));
-        said.text(None);
-        said.text(Some(&self.plain));
+        categories.iter().for_each(|category| hasher.text(Some(category)));
+        hasher.text(None);
+        hasher.text(Some(&self.plain));
         // Appended only where present, so that digests from before durations existed stay valid.
         for (place, enclosure) in (0..).zip(enclosures) {
             if let Some(duration) = enclosure.duration {
-                said.number(Some(place));
-                said.number(Some(duration.into()));
+                hasher.number(Some(place));
+                hasher.number(Some(duration.into()));
             }
         }
-        let digest: [u8; 32] = said.0.finalize().into();
+        let digest: [u8; 32] = hasher.0.finalize().into();
         // Half of the digest suffices to distinguish the contents of one article.
         std::array::from_fn(|place| digest[place])
     }
 }
 
 /// Hashes parts, each prefixed by its presence and its length.
-struct Said(Sha256);
+struct ContentHasher(Sha256);
 
-impl Said {
+impl ContentHasher {
     fn text(&mut self, text: Option<&str>) {
         self.number(text.map(|text| text.len() as u64));
         self.0.update(text.unwrap_or_default());
@@ -188,11 +196,11 @@ impl Said {
     }
 }
 
-fn short(text: &Option<String>, part: impl FnOnce() -> String) -> Result<(), LibraryError> {
-    few(text.as_ref().map_or(0, String::len), MOST_TEXT, "bytes", part)
+fn check_text(text: &Option<String>, part: impl FnOnce() -> String) -> Result<(), LibraryError> {
+    check_count(text.as_ref().map_or(0, String::len), MAX_TEXT_BYTES, "bytes", part)
 }
 
-pub(crate) fn few(
+pub(crate) fn check_count(
     count: usize,
     most: usize,
     unit: &'static str,
@@ -283,15 +291,18 @@ mod tests {
             telling("b", Some(4), "earlier"),
         ];
         let document = PolledDocument { articles, ..PolledDocument::default() };
-        let titles: Vec<_> =
-            document.told().iter().map(|told| told.text.title.as_deref()).collect();
+        let titles: Vec<_> = document
+            .deduplicated()
+            .iter()
+            .map(|deduplicated| deduplicated.text.title.as_deref())
+            .collect();
         assert_eq!(titles, [Some("late"), Some("first")]);
     }
 
     #[test]
     fn oversized_part_is_named_in_the_error() {
         let refusal = |poll: &Poll| poll.check().unwrap_err().to_string();
-        let long = || Some("x".repeat(MOST_TEXT + 1));
+        let long = || Some("x".repeat(MAX_TEXT_BYTES + 1));
         let state = PollState { etag: long(), ..PollState::default() };
         let poll = Poll { state, document: None };
         assert_eq!(refusal(&poll), "an entity tag has more than 65536 bytes");
@@ -304,22 +315,24 @@ mod tests {
             alter(&mut article);
             of(PolledDocument { articles: vec![article], ..PolledDocument::default() })
         };
-        let poll = of_article(|article| article.text.title = Some("x".repeat(MOST_TEXT + 1)));
+        let poll = of_article(|article| article.text.title = Some("x".repeat(MAX_TEXT_BYTES + 1)));
         assert_eq!(refusal(&poll), "the title of the article \"a\" has more than 65536 bytes");
-        let poll = of_article(|article| article.text.content = Some("x".repeat(MOST_ARTICLE + 1)));
+        let poll =
+            of_article(|article| article.text.content = Some("x".repeat(MAX_ARTICLE_BYTES + 1)));
         assert_eq!(refusal(&poll), "the text of the article \"a\" has more than 1048576 bytes");
-        let poll = of_article(|article| article.plain = "x".repeat(MOST_ARTICLE + 1));
+        let poll = of_article(|article| article.plain = "x".repeat(MAX_ARTICLE_BYTES + 1));
         assert_eq!(
             refusal(&poll),
             "the plain text of the article \"a\" has more than 1048576 bytes"
         );
-        let poll =
-            of_article(|article| article.text.categories = vec![String::new(); MOST_LIST + 1]);
+        let poll = of_article(|article| {
+            article.text.categories = vec![String::new(); MAX_LIST_ENTRIES + 1]
+        });
         assert_eq!(
             refusal(&poll),
             "the list of categories of the article \"a\" has more than 1000 entries"
         );
-        let articles = vec![article("a"); MOST_ARTICLES + 1];
+        let articles = vec![article("a"); MAX_DOCUMENT_ARTICLES + 1];
         let poll = of(PolledDocument { articles, ..PolledDocument::default() });
         assert_eq!(refusal(&poll), "the document has more than 10000 articles");
     }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 /// Maximum length of a reader name, in bytes.
-pub const MOST_READER_NAME: usize = 256;
+pub const MAX_READER_NAME_BYTES: usize = 256;
 
 /// Name of a reader: an opaque text that is compared by its bytes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,7 +13,7 @@ pub struct ReaderName(Arc<str>);
 
 /// Error for a text that is not a reader name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the name of a reader has 1 to {MOST_READER_NAME} bytes")]
+#[error("the name of a reader has 1 to {MAX_READER_NAME_BYTES} bytes")]
 pub struct ReaderNameError;
 
 impl ReaderName {
@@ -26,7 +26,7 @@ impl ReaderName {
 impl FromStr for ReaderName {
     type Err = ReaderNameError;
     fn from_str(text: &str) -> Result<Self, ReaderNameError> {
-        if (1..=MOST_READER_NAME).contains(&text.len()) {
+        if (1..=MAX_READER_NAME_BYTES).contains(&text.len()) {
             Ok(Self(text.into()))
         } else {
             Err(ReaderNameError)
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn a_name_is_bounded() {
-        let most = "x".repeat(MOST_READER_NAME);
+        let most = "x".repeat(MAX_READER_NAME_BYTES);
         assert_eq!(most.parse::<ReaderName>().unwrap().as_str(), most);
         assert_eq!("".parse::<ReaderName>(), Err(ReaderNameError));
         assert_eq!(format!("{most}x").parse::<ReaderName>(), Err(ReaderNameError));

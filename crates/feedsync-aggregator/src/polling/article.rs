@@ -1,6 +1,6 @@
 //! Converts entries of a feed to articles of the library.
 
-use crate::library::{ArticleText, Enclosure, MOST_ARTICLE, MOST_TEXT, NewArticle};
+use crate::library::{ArticleText, Enclosure, MAX_ARTICLE_BYTES, MAX_TEXT_BYTES, NewArticle};
 use feedsync_formats::{ContentType, Entry, Link, Person};
 use feedsync_log::Millis;
 use feedsync_reading_state::ArticleId;
@@ -10,23 +10,23 @@ pub(super) fn article(name: ArticleId, entry: Entry) -> NewArticle {
     let plain = entry.plain_content().or_else(|| entry.summary.clone()).unwrap_or_default();
     let (published, updated) = (millis(entry.published), millis(entry.updated));
     // A truncated address would be a different one.
-    let link = entry.link().filter(|link| link.len() <= MOST_ADDRESS).map(str::to_owned);
-    let is_media = |link: &&Link| link.rel == "enclosure" && link.href.len() <= MOST_ADDRESS;
-    let enclosures = entry.links.iter().filter(is_media).take(MOST_PARTS).map(|link| Enclosure {
+    let link = entry.link().filter(|link| link.len() <= MAX_ADDRESS_BYTES).map(str::to_owned);
+    let is_media = |link: &&Link| link.rel == "enclosure" && link.href.len() <= MAX_ADDRESS_BYTES;
+    let enclosures = entry.links.iter().filter(is_media).take(MAX_PARTS).map(|link| Enclosure {
         address: link.href.clone(),
-        media_type: link.media_type.clone().map(|text| cut(text, MOST_NAME)),
+        media_type: link.media_type.clone().map(|text| cut(text, MAX_NAME_BYTES)),
         length: link.length,
         duration: link.duration,
     });
     let enclosures: Vec<_> = enclosures.collect();
-    let categories = entry.categories.into_iter().take(MOST_PARTS);
+    let categories = entry.categories.into_iter().take(MAX_PARTS);
     let categories = categories.map(|category| category.label.unwrap_or(category.term));
     // Newsreaders cannot show content that is neither text nor markup.
     let is_shown = match &entry.content_type {
         ContentType::Other(media_type) => media_type.starts_with("text/"),
         _ => true,
     };
-    let short = |text: Option<String>| text.map(|text| cut(text, MOST_TEXT));
+    let short = |text: Option<String>| text.map(|text| cut(text, MAX_TEXT_BYTES));
     let title = entry.title.or_else(|| placeholder(&plain)).or_else(|| link.clone());
     let title = title.or_else(|| Some(enclosures.first()?.address.clone()));
     let text = ArticleText {
@@ -35,17 +35,22 @@ pub(super) fn article(name: ArticleId, entry: Entry) -> NewArticle {
         link,
         author: short(entry.author.and_then(named)),
         base: None,
-        content: entry.content.filter(|_| is_shown).map(|text| cut(text, MOST_CONTENT)),
+        content: entry.content.filter(|_| is_shown).map(|text| cut(text, MAX_CONTENT_BYTES)),
         content_type: if is_shown { entry.content_type } else { ContentType::Text },
         summary: short(entry.summary),
         enclosures,
-        categories: categories.map(|text| cut(text, MOST_NAME)).collect(),
+        categories: categories.map(|text| cut(text, MAX_NAME_BYTES)).collect(),
     };
-    NewArticle { name, published: published.or(updated), text, plain: cut(plain, MOST_CONTENT) }
+    NewArticle {
+        name,
+        published: published.or(updated),
+        text,
+        plain: cut(plain, MAX_CONTENT_BYTES),
+    }
 }
 
 /// Maximum length of a title that is derived from the text, in characters.
-const LONGEST_TITLE: usize = 100;
+const MAX_TITLE_CHARACTERS: usize = 100;
 
 /// Title for an article without one: the start of its text, as Miniflux and FreshRSS derive it.
 fn placeholder(plain: &str) -> Option<String> {
@@ -53,9 +58,9 @@ fn placeholder(plain: &str) -> Option<String> {
     let mut count = 0;
     for word in plain.split_whitespace() {
         count += word.chars().count() + usize::from(count > 0);
-        if count > LONGEST_TITLE {
+        if count > MAX_TITLE_CHARACTERS {
             if title.is_empty() {
-                title.extend(word.chars().take(LONGEST_TITLE));
+                title.extend(word.chars().take(MAX_TITLE_CHARACTERS));
             }
             title.push('…');
             return Some(title);
@@ -70,15 +75,18 @@ fn placeholder(plain: &str) -> Option<String> {
 
 /// Maximum lengths of an address, and of a category or media type, in bytes; maximum number of enclosures, and of
 /// categories.
-const MOST_ADDRESS: usize = 2 << 10;
-const MOST_NAME: usize = 256;
-const MOST_PARTS: usize = 100;
+const MAX_ADDRESS_BYTES: usize = 2 << 10;
+const MAX_NAME_BYTES: usize = 256;
+const MAX_PARTS: usize = 100;
 
 /// Maximum length of the content, in bytes. The remainder suffices for all other parts at their maximum lengths.
-const MOST_CONTENT: usize = MOST_ARTICLE / 2;
+const MAX_CONTENT_BYTES: usize = MAX_ARTICLE_BYTES / 2;
 const _: () = assert!(
-    MOST_CONTENT + 3 * MOST_TEXT + MOST_ADDRESS + MOST_PARTS * (MOST_ADDRESS + 2 * MOST_NAME)
-        < MOST_ARTICLE
+    MAX_CONTENT_BYTES
+        + 3 * MAX_TEXT_BYTES
+        + MAX_ADDRESS_BYTES
+        + MAX_PARTS * (MAX_ADDRESS_BYTES + 2 * MAX_NAME_BYTES)
+        < MAX_ARTICLE_BYTES
 );
 
 fn named(person: Person) -> Option<String> {

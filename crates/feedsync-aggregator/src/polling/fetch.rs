@@ -3,14 +3,15 @@
 use std::time::{Duration, SystemTime};
 
 use crate::library::{
-    DueFeed, FeedHead, Library, LibraryError, MOST_ARTICLES, Poll, PollState, PolledDocument,
+    DueFeed, FeedHead, Library, LibraryError, MAX_DOCUMENT_ARTICLES, Poll, PollState,
+    PolledDocument,
 };
 use feedsync_client::fetch::{
     FetchError, Fetched, Fetcher, Request, Response, Url, Validators, address,
 };
 use feedsync_formats::{PublishedFeed, ReadOptions, charset, read_published};
 use feedsync_log::Millis;
-use feedsync_reading_state::{FeedAddress, Remembered, identify};
+use feedsync_reading_state::{FeedAddress, IdentificationState, identify};
 use http::StatusCode;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use sha2::{Digest as _, Sha256};
@@ -19,36 +20,39 @@ use tokio::task::spawn_blocking;
 use super::article::article;
 use super::find::NamedFeed;
 use super::host_of;
-use super::pace::{DOUBTED, Heard, LONGEST, Wanted, millis, paced};
+use super::pace::{
+    MAX_POLL_INTERVAL, MAX_REDIRECT_FAILURES, PollOutcome, PublisherRequests, millis,
+    next_poll_state,
+};
 use super::page::WebPage;
 
 /// Maximum size of a document, in bytes.
-const MOST_BYTES: u64 = 16 << 20;
+const MAX_DOCUMENT_BYTES: u64 = 16 << 20;
 
 /// Maximum length of the reason of a failure, in bytes.
-const MOST_REASON: usize = 1_000;
+const MAX_REASON_BYTES: usize = 1_000;
 
 const ACCEPT: &str = "application/atom+xml, application/rss+xml, application/feed+json, \
      application/rdf+xml;q=0.9, application/json;q=0.9, application/xml;q=0.8, text/xml;q=0.8, */*;q=0.1";
 
 /// Response of a server.
-pub(super) enum Answer {
+pub(super) enum FetchResult {
     Unchanged,
     /// The document has the same bytes as before.
     Same {
         validators: Validators,
-        told: Told,
+        response_head: ResponseHead,
     },
     Changed {
         bytes: Vec<u8>,
         digest: [u8; 32],
         validators: Validators,
-        told: Told,
+        response_head: ResponseHead,
     },
 }
 
 /// Information from the head of a response.
-pub(super) struct Told {
+pub(super) struct ResponseHead {
     url: Url,
     moved_to: Option<FeedAddress>,
     charset: Option<String>,
@@ -56,7 +60,7 @@ pub(super) struct Told {
 }
 
 /// Reason why a document is not a feed.
-pub(super) struct Unread {
+pub(super) struct NotAFeed {
     pub(super) reason: String,
     /// Feeds that the page names, the best first; `None` if the document is not a web page either.
     pub(super) named: Option<Vec<NamedFeed>>,
@@ -68,7 +72,7 @@ pub(super) struct Document {
     /// Number of entries beyond the maximum, which were omitted.
     surplus: usize,
     names: Vec<feedsync_reading_state::ArticleId>,
-    remembered: Remembered,
+    identification_state: IdentificationState,
 }
 
 /// Polls a feed. A web page at an address that never was a feed leads to the first readable feed that it names.
@@ -81,8 +85,8 @@ pub(super) async fn poll(
     now: Millis,
     chance: u64,
 ) -> Result<Poll, LibraryError> {
-    let is_asked_itself = feed.state.led_to.is_none();
-    let was_a_feed = feed.state.changed.is_some() && feed.state.failures < DOUBTED;
+    let is_asked_itself = feed.state.redirect_target.is_none();
+    let was_a_feed = feed.state.changed.is_some() && feed.state.failures < MAX_REDIRECT_FAILURES;
     let (mut page, named) = once(fetcher, library, feed.clone(), now, chance).await?;
     if !is_asked_itself || was_a_feed {
         return Ok(page);
@@ -91,7 +95,7 @@ pub(super) async fn poll(
     for NamedFeed { address, .. } in named {
         let unknown =
             PollState { etag: None, last_modified: None, digest: None, ..feed.state.clone() };
-        let state = PollState { led_to: Some(address), ..unknown };
+        let state = PollState { redirect_target: Some(address), ..unknown };
         let due = DueFeed { state, ..feed.clone() };
         let (poll, _) = once(fetcher, library, due, now, chance).await?;
         if poll.state.failures == 0 && !poll.state.gone {
@@ -114,40 +118,49 @@ async fn once(
 ) -> Result<(Poll, Vec<NamedFeed>), LibraryError> {
     let DueFeed { number, address, state } = feed;
     let state = PollState { checked: Some(now), ..state.not_later_than(now) };
-    let kept = Wanted { wishes: state.wishes, ..Wanted::default() };
-    let pace = |state, heard, wanted| paced(state, heard, wanted, now, chance);
+    let kept =
+        PublisherRequests { polling_hints: state.polling_hints, ..PublisherRequests::default() };
+    let pace = |state, heard, wanted| next_poll_state(state, heard, wanted, now, chance);
     let mut named = Vec::new();
     let poll = match ask(fetcher, &address, &state).await {
         Err(error) => {
-            if let Some((host, until)) = held(&error, now) {
+            if let Some((host, until)) = host_hold(&error, now) {
                 library.hold(&host, until, now).await?;
             }
             failed(state, &error, kept, now, chance)
         }
-        Ok(Answer::Unchanged) => {
-            Poll { state: pace(state, Heard::Unchanged, kept), document: None }
+        Ok(FetchResult::Unchanged) => {
+            Poll { state: pace(state, PollOutcome::Unchanged, kept), document: None }
         }
-        Ok(Answer::Same { validators, told }) => {
-            let wanted = Wanted { fresh: told.fresh, ..kept };
-            let state = told.kept(state, validators);
-            Poll { state: pace(state, Heard::Unchanged, wanted), document: None }
+        Ok(FetchResult::Same { validators, response_head }) => {
+            let wanted = PublisherRequests { fresh: response_head.fresh, ..kept };
+            let state = response_head.kept(state, validators);
+            Poll { state: pace(state, PollOutcome::Unchanged, wanted), document: None }
         }
-        Ok(Answer::Changed { bytes, digest, validators, told }) => {
-            match read(bytes, &told, library.remembered(number).await?).await {
-                Err(Unread { reason, named: feeds }) => {
+        Ok(FetchResult::Changed { bytes, digest, validators, response_head }) => {
+            match read(bytes, &response_head, library.identification_state(number).await?).await {
+                Err(NotAFeed { reason, named: feeds }) => {
                     named = feeds.unwrap_or_default();
                     let state = PollState { fault: Some(short(reason)), ..state };
-                    Poll { state: pace(state, Heard::Failed, kept), document: None }
+                    Poll { state: pace(state, PollOutcome::Failed, kept), document: None }
                 }
                 Ok(document) => {
-                    let wishes = document.feed.wishes;
+                    let polling_hints = document.feed.polling_hints;
                     let fault = incomplete(document.feed.blank, document.surplus);
-                    let wanted = Wanted { wishes, fresh: told.fresh, ..Wanted::default() };
-                    let state = told.kept(state, validators);
+                    let wanted = PublisherRequests {
+                        polling_hints,
+                        fresh: response_head.fresh,
+                        ..PublisherRequests::default()
+                    };
+                    let state = response_head.kept(state, validators);
                     let (document, dates) = polled(document);
-                    let state =
-                        PollState { digest: Some(digest), changed: Some(now), wishes, ..state };
-                    let state = pace(state, Heard::Changed(&dates), wanted);
+                    let state = PollState {
+                        digest: Some(digest),
+                        changed: Some(now),
+                        polling_hints,
+                        ..state
+                    };
+                    let state = pace(state, PollOutcome::Changed(&dates), wanted);
                     Poll { state: PollState { fault, ..state }, document: Some(document) }
                 }
             }
@@ -160,31 +173,32 @@ pub(super) async fn ask(
     fetcher: &Fetcher,
     feed: &FeedAddress,
     state: &PollState,
-) -> Result<Answer, FetchError> {
+) -> Result<FetchResult, FetchError> {
     let given = address(feed.as_str())?;
-    let url = state.led_to.as_ref().map_or(Ok(given.clone()), |to| address(to.as_str()))?;
+    let url =
+        state.redirect_target.as_ref().map_or(Ok(given.clone()), |to| address(to.as_str()))?;
     let known = Validators { etag: state.etag.clone(), last_modified: state.last_modified.clone() };
-    let request = Request::read(url).accept(ACCEPT).within(MOST_BYTES).unless(&known);
+    let request = Request::read(url).accept(ACCEPT).within(MAX_DOCUMENT_BYTES).unless(&known);
     // A redirect or a page may lead to the current address; permissions depend on the address that the user gave.
     let response = match fetcher.given(given).fetch(request).await? {
-        Fetched::NotModified => return Ok(Answer::Unchanged),
+        Fetched::NotModified => return Ok(FetchResult::Unchanged),
         Fetched::Answer(response) => *response,
     };
-    let (validators, told) = (response.validators(), Told::of(&response));
+    let (validators, response_head) = (response.validators(), ResponseHead::of(&response));
     let bytes = response.into_bytes().await?;
     let digest: [u8; 32] = Sha256::digest(&bytes).into();
     Ok(match state.digest == Some(digest) {
-        true => Answer::Same { validators, told },
-        false => Answer::Changed { bytes, digest, validators, told },
+        true => FetchResult::Same { validators, response_head },
+        false => FetchResult::Changed { bytes, digest, validators, response_head },
     })
 }
 
 /// Host whose server requests a pause, and the end of the pause, which lasts at most a day.
-pub(super) fn held(error: &FetchError, now: Millis) -> Option<(String, Millis)> {
+pub(super) fn host_hold(error: &FetchError, now: Millis) -> Option<(String, Millis)> {
     let FetchError::Status { url, status, retry_after, .. } = error else { return None };
     let is_busy =
         matches!(*status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
-    let pause = retry_after.filter(|_| is_busy)?.from_now(clock(now)).min(LONGEST);
+    let pause = retry_after.filter(|_| is_busy)?.from_now(clock(now)).min(MAX_POLL_INTERVAL);
     (!pause.is_zero()).then(|| (host_of(url), now.after(millis(pause))))
 }
 
@@ -192,15 +206,30 @@ fn clock(now: Millis) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_millis(now.get())
 }
 
-fn failed(state: PollState, error: &FetchError, kept: Wanted, now: Millis, chance: u64) -> Poll {
+fn failed(
+    state: PollState,
+    error: &FetchError,
+    kept: PublisherRequests,
+    now: Millis,
+    chance: u64,
+) -> Poll {
     let (heard, retry_after) = match error {
-        FetchError::Status { status: StatusCode::GONE, .. } => (Heard::Gone, None),
-        FetchError::Status { retry_after, .. } => (Heard::Failed, *retry_after),
-        _ => (Heard::Failed, None),
+        FetchError::Status { status: StatusCode::GONE, .. } => (PollOutcome::Gone, None),
+        FetchError::Status { retry_after, .. } => (PollOutcome::Failed, *retry_after),
+        _ => (PollOutcome::Failed, None),
     };
     let retry_after = retry_after.map_or(Duration::ZERO, |after| after.from_now(clock(now)));
     let state = PollState { fault: Some(short(fault(error))), ..state };
-    Poll { state: paced(state, heard, Wanted { retry_after, ..kept }, now, chance), document: None }
+    Poll {
+        state: next_poll_state(
+            state,
+            heard,
+            PublisherRequests { retry_after, ..kept },
+            now,
+            chance,
+        ),
+        document: None,
+    }
 }
 
 /// Reason of a failure, for people.
@@ -216,10 +245,10 @@ pub(super) fn fault(error: &FetchError) -> String {
 /// Parses a document on a thread for blocking work.
 pub(super) async fn read(
     bytes: Vec<u8>,
-    told: &Told,
-    remembered: Remembered,
-) -> Result<Document, Unread> {
-    let (url, charset) = (told.url.clone(), told.charset.clone());
+    response_head: &ResponseHead,
+    identification_state: IdentificationState,
+) -> Result<Document, NotAFeed> {
+    let (url, charset) = (response_head.url.clone(), response_head.charset.clone());
     let reading = spawn_blocking(move || {
         let options = ReadOptions { base: Some(url.as_str()), ..ReadOptions::tolerant() };
         let read = read_published(&bytes, charset.as_deref(), &options);
@@ -229,14 +258,14 @@ pub(super) async fn read(
                     true => "it is a web page that names no feed",
                     false => "it is a web page, not a feed",
                 };
-                Unread { reason: reason.to_owned(), named: Some(feeds) }
+                NotAFeed { reason: reason.to_owned(), named: Some(feeds) }
             }
-            None => Unread { reason: error.to_string(), named: None },
+            None => NotAFeed { reason: error.to_string(), named: None },
         })?;
-        let surplus = feed.entries.len().saturating_sub(MOST_ARTICLES);
-        feed.entries.truncate(MOST_ARTICLES);
-        let (names, remembered) = identify(&feed.entries, remembered);
-        Ok(Document { feed, surplus, names, remembered })
+        let surplus = feed.entries.len().saturating_sub(MAX_DOCUMENT_ARTICLES);
+        feed.entries.truncate(MAX_DOCUMENT_ARTICLES);
+        let (names, identification_state) = identify(&feed.entries, identification_state);
+        Ok(Document { feed, surplus, names, identification_state })
     });
     match reading.await {
         Ok(document) => document,
@@ -244,7 +273,7 @@ pub(super) async fn read(
     }
 }
 
-/// Fault of a document with omitted entries: those without content, and those beyond [`MOST_ARTICLES`].
+/// Fault of a document with omitted entries: those without content, and those beyond [`MAX_DOCUMENT_ARTICLES`].
 fn incomplete(blank: usize, surplus: usize) -> Option<String> {
     let blank = match blank {
         0 => None,
@@ -259,7 +288,7 @@ fn incomplete(blank: usize, surplus: usize) -> Option<String> {
         _ => Some(format!("the last {surplus} articles were left out")),
     };
     let surplus = surplus.map(|surplus| {
-        format!("{surplus}: of each feed the first {MOST_ARTICLES} articles are read")
+        format!("{surplus}: of each feed the first {MAX_DOCUMENT_ARTICLES} articles are read")
     });
     let all: Vec<String> = blank.into_iter().chain(surplus).collect();
     (!all.is_empty()).then(|| all.join("; "))
@@ -267,7 +296,7 @@ fn incomplete(blank: usize, surplus: usize) -> Option<String> {
 
 /// Converts a document for the library; also returns the dates of its articles.
 fn polled(document: Document) -> (PolledDocument, Vec<Millis>) {
-    let Document { feed, names, remembered, .. } = document;
+    let Document { feed, names, identification_state, .. } = document;
     let entries = names.into_iter().zip(feed.entries);
     let articles: Vec<_> = entries.map(|(name, entry)| article(name, entry)).collect();
     let dates = articles.iter().filter_map(|article| article.published).collect();
@@ -279,10 +308,10 @@ fn polled(document: Document) -> (PolledDocument, Vec<Millis>) {
         icon: short(feed.icon),
         ..FeedHead::default()
     };
-    (PolledDocument { head, articles, remembered }, dates)
+    (PolledDocument { head, articles, identification_state }, dates)
 }
 
-impl Told {
+impl ResponseHead {
     fn of(response: &Response) -> Self {
         let media_type = response.header(CONTENT_TYPE).unwrap_or_default();
         let charset = charset(media_type).map(str::to_owned);
@@ -294,8 +323,8 @@ impl Told {
     /// State after this response. The validators belong to the address of the response.
     fn kept(self, state: PollState, validators: Validators) -> PollState {
         let Validators { etag, last_modified } = validators;
-        let led_to = self.moved_to.or(state.led_to);
-        PollState { etag, last_modified, led_to, ..state }
+        let redirect_target = self.moved_to.or(state.redirect_target);
+        PollState { etag, last_modified, redirect_target, ..state }
     }
 }
 
@@ -308,6 +337,6 @@ fn fresh(control: &str) -> Duration {
 }
 
 pub(super) fn short(mut text: String) -> String {
-    text.truncate(text.floor_char_boundary(MOST_REASON));
+    text.truncate(text.floor_char_boundary(MAX_REASON_BYTES));
     text
 }

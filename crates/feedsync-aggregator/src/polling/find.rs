@@ -12,22 +12,22 @@ use feedsync_client::fetch::{Fetcher, Private};
 use feedsync_core::Format;
 use feedsync_endpoint::Endpoint;
 use feedsync_log::Millis;
-use feedsync_reading_state::{FeedAddress, Remembered};
+use feedsync_reading_state::{FeedAddress, IdentificationState};
 use feedsync_store::StoreError;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::fetch::{self, Answer, Unread};
+use super::fetch::{self, FetchResult, NotAFeed};
 use super::host_of;
 
 /// Time limit for finding a feed, including the wait for other requests.
 pub const MAX_FIND_TIME: Duration = Duration::from_secs(20);
 
 /// Timeout for a silent server.
-const IDLE: Duration = Duration::from_secs(10);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum number of addresses that are fetched concurrently.
-const AT_ONCE: usize = 8;
+const MAX_CONCURRENT: usize = 8;
 
 /// Time after a successful poll during which a feed needs no request, in milliseconds.
 const FRESH: u64 = 24 * 3_600 * 1_000;
@@ -121,8 +121,9 @@ impl WebFinder {
     /// Creates a finder with the policy of a fetcher.
     pub fn new(library: Arc<dyn Library>, endpoint: Endpoint, fetcher: Fetcher) -> Self {
         let policy = fetcher.policy();
-        let fetcher = fetcher.within(IDLE.min(policy.idle), MAX_FIND_TIME.min(policy.overall));
-        Self { library, endpoint, fetcher, permits: Arc::new(Semaphore::new(AT_ONCE)) }
+        let fetcher =
+            fetcher.within(IDLE_TIMEOUT.min(policy.idle), MAX_FIND_TIME.min(policy.overall));
+        Self { library, endpoint, fetcher, permits: Arc::new(Semaphore::new(MAX_CONCURRENT)) }
     }
 
     /// Returns the fetcher to use now: one for strangers if the hub has users. It must be called with a permit,
@@ -152,24 +153,24 @@ impl WebFinder {
     ) -> Result<Found, FindError> {
         let address = named.unwrap_or(given);
         let now = self.now();
-        if let Some(until) = self.library.held(&host_of(address.as_str()), now).await? {
+        if let Some(until) = self.library.host_hold(&host_of(address.as_str()), now).await? {
             let millis = until.get().saturating_sub(now.get());
             return Err(FindError::Held(Duration::from_millis(millis)));
         }
-        let state = PollState { led_to: named.cloned(), ..PollState::default() };
+        let state = PollState { redirect_target: named.cloned(), ..PollState::default() };
         let answer = match fetch::ask(fetcher, given, &state).await {
             Ok(answer) => answer,
             Err(error) => {
-                if let Some((host, until)) = fetch::held(&error, now) {
+                if let Some((host, until)) = fetch::host_hold(&error, now) {
                     self.library.hold(&host, until, now).await?;
                 }
                 return Err(FindError::Fetch(fetch::short(fetch::fault(&error))));
             }
         };
-        let Answer::Changed { bytes, told, .. } = answer else {
+        let FetchResult::Changed { bytes, response_head, .. } = answer else {
             return Err(FindError::Fetch("the server answered a condition that nobody set".into()));
         };
-        match fetch::read(bytes, &told, Remembered::default()).await {
+        match fetch::read(bytes, &response_head, IdentificationState::default()).await {
             Ok(document) => {
                 let kind = match document.feed.format {
                     Some(Format::Atom) => FeedKind::Atom,
@@ -179,11 +180,13 @@ impl WebFinder {
                 let title = document.feed.title.map(fetch::short);
                 Ok(Found::Feed(NamedFeed { address: address.clone(), title, kind }))
             }
-            Err(Unread { named: Some(feeds), .. }) => match feeds.is_empty() {
+            Err(NotAFeed { named: Some(feeds), .. }) => match feeds.is_empty() {
                 true => Err(FindError::NoFeed),
                 false => Ok(Found::Page(feeds)),
             },
-            Err(Unread { reason, named: None }) => Err(FindError::Unreadable(fetch::short(reason))),
+            Err(NotAFeed { reason, named: None }) => {
+                Err(FindError::Unreadable(fetch::short(reason)))
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Fetches the icon of a feed's site when the feed has changed, at most once a month.
 
-use crate::library::{FeedHead, Icon, Library, LibraryError, MOST_ICON, Origin};
+use crate::library::{FeedHead, Icon, Library, LibraryError, MAX_ICON_BYTES, Origin};
 use feedsync_client::fetch::{Fetched, Fetcher, Request, address};
 use feedsync_log::Millis;
 use feedsync_reading_state::FeedAddress;
@@ -15,7 +15,7 @@ pub(crate) fn site(feed: &FeedAddress, head: &FeedHead) -> Origin {
 
 /// Fetches the icon of a site, unless that was done within a month. The icon of the feed is used if the site has
 /// none.
-pub(super) async fn look(
+pub(super) async fn refresh_icon(
     fetcher: &Fetcher,
     library: &dyn Library,
     feed: &FeedAddress,
@@ -44,7 +44,8 @@ pub(super) async fn look(
 
 /// Fetches an icon, if there is one at the address.
 async fn picture(fetcher: &Fetcher, text: &str) -> Option<Icon> {
-    let request = Request::read(address(text).ok()?).accept("image/*").within(MOST_ICON as u64);
+    let request =
+        Request::read(address(text).ok()?).accept("image/*").within(MAX_ICON_BYTES as u64);
     let Ok(Fetched::Answer(answer)) = fetcher.fetch(request).await else { return None };
     let bytes = answer.into_bytes().await.ok()?;
     let media_type = media_type(&bytes)?.to_owned();

@@ -18,10 +18,10 @@ use super::find::{FeedKind, NamedFeed};
 
 /// Maximum number of bytes of a page that are parsed. Feeds are named at the start, and the tokenizer compares
 /// each attribute of an element with the previous ones.
-const MOST_BYTES: usize = 64 << 10;
+const MAX_PAGE_BYTES: usize = 64 << 10;
 
 /// Number of bytes that are passed to the tokenizer at once.
-const PIECE: usize = 16 << 10;
+const CHUNK_BYTES: usize = 16 << 10;
 
 const FEEDS: [&str; 4] =
     ["application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml"];
@@ -52,10 +52,10 @@ pub(super) struct WebPage {
 impl WebPage {
     /// Parses a document at an address; returns `None` if it is not a web page.
     pub(super) fn read(document: &[u8], at: &Url) -> Option<Self> {
-        let document = &document[..document.len().min(MOST_BYTES)];
-        let tokenizer = Tokenizer::new(Seen::at(at), TokenizerOpts::default());
+        let document = &document[..document.len().min(MAX_PAGE_BYTES)];
+        let tokenizer = Tokenizer::new(LinkCollector::at(at), TokenizerOpts::default());
         let input = BufferQueue::default();
-        for piece in document.chunks(PIECE) {
+        for piece in document.chunks(CHUNK_BYTES) {
             // Addresses are in ASCII in all encodings of pages except UTF-16, which is hardly used.
             input.push_back(StrTendril::from(&*String::from_utf8_lossy(piece)));
             // The tokenizer stops at points where a browser might act, such as scripts; here it just continues.
@@ -63,7 +63,7 @@ impl WebPage {
                 let _ = tokenizer.feed(&input);
             }
         }
-        let Found { is_page, mut links, .. } = tokenizer.sink.found.into_inner();
+        let FoundLinks { is_page, mut links, .. } = tokenizer.sink.found.into_inner();
         // A stable sort keeps the order of the page among equals.
         links.sort_by_key(|(rank, _)| *rank);
         let mut feeds: Vec<NamedFeed> = Vec::new();
@@ -78,13 +78,13 @@ impl WebPage {
 }
 
 /// Token sink that collects the links of a page.
-struct Seen<'a> {
+struct LinkCollector<'a> {
     at: &'a Url,
-    found: RefCell<Found>,
+    found: RefCell<FoundLinks>,
 }
 
 #[derive(Default)]
-struct Found {
+struct FoundLinks {
     is_page: bool,
     /// Base of relative addresses, if the page declares one.
     base: Option<Url>,
@@ -92,7 +92,7 @@ struct Found {
     links: Vec<(u8, NamedFeed)>,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> LinkCollector<'a> {
     fn at(at: &'a Url) -> Self {
         Self { at, found: RefCell::default() }
     }
@@ -159,7 +159,7 @@ fn attribute<'t>(tag: &'t Tag, name: &str) -> Option<&'t str> {
     tag.attrs.iter().find(|attribute| &*attribute.name.local == name).map(|it| &*it.value)
 }
 
-impl TokenSink for Seen<'_> {
+impl TokenSink for LinkCollector<'_> {
     type Handle = ();
 
     fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
@@ -298,7 +298,7 @@ mod tests {
             format!("<html><title>{link}</title>"),
             format!("<html><textarea>{link}</textarea>"),
             format!("<html><p title=\"{link}\">"),
-            format!("<html>{}{link}", " ".repeat(MOST_BYTES)),
+            format!("<html>{}{link}", " ".repeat(MAX_PAGE_BYTES)),
         ] {
             assert_eq!(
                 read(&page),
@@ -320,7 +320,7 @@ mod tests {
         #[test]
         fn pages_with_arbitrary_contents_are_read(
             before in "(\\PC|<|>|<!--|--|]]>|<title|</script|<plaintext>|&#|\0|\r){0,200}",
-            length in PIECE - 200..PIECE + 200,
+            length in CHUNK_BYTES - 200..CHUNK_BYTES + 200,
         ) {
             let page = format!("<html>{}{before}", "x".repeat(length));
             prop_assert!(read(&page).is_some());

@@ -5,12 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::library::{Library, LibraryError, Listed, NamedArticle};
+use crate::library::{Library, LibraryError, ListEntry, NamedArticle};
 use feedsync_log::{Millis, Stamp, Tick};
 use feedsync_reader_api::{ArticleNumber, FeedNumber};
 use feedsync_reading_state::{ArticleId, FeedState, Tag};
 
-/// Marks in one feed. A mark up to a date covers the articles whose [sort date](Listed::shown) is not later.
+/// Marks in one feed. A mark up to a date covers the articles whose [sort date](ListEntry::sort_date) is not later.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FeedMarks {
     /// Marks up to a date in ascending order, with the times at which they were made.
@@ -25,7 +25,7 @@ pub struct FeedMarks {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Exception {
     is_read: bool,
-    shown: Millis,
+    sort_date: Millis,
     /// Time of the last mark.
     changed: Millis,
 }
@@ -47,10 +47,10 @@ impl FeedMarks {
         }
         for NamedArticle { name, listed } in library.numbered(feed, &names).await? {
             let number = listed.number;
-            let is_read = state.is_read(&name, Some(listed.shown));
-            let changed = state.changed(&name, Some(listed.shown)).map(Tick::millis);
-            let (shown, changed) = (listed.shown, changed.unwrap_or_default());
-            marks.exceptions.insert(number, Exception { is_read, shown, changed });
+            let is_read = state.is_read(&name, Some(listed.sort_date));
+            let changed = state.changed(&name, Some(listed.sort_date)).map(Tick::millis);
+            let (sort_date, changed) = (listed.sort_date, changed.unwrap_or_default());
+            marks.exceptions.insert(number, Exception { is_read, sort_date, changed });
             if state.is_starred(&name) {
                 marks.starred.insert(number);
             }
@@ -68,23 +68,23 @@ impl FeedMarks {
     }
 
     /// Whether an article of the feed is read.
-    pub fn is_read(&self, listed: &Listed) -> bool {
+    pub fn is_read(&self, listed: &ListEntry) -> bool {
         match self.exceptions.get(&listed.number) {
             Some(exception) => exception.is_read,
-            None => self.up_to().is_some_and(|up_to| listed.shown <= up_to),
+            None => self.up_to().is_some_and(|up_to| listed.sort_date <= up_to),
         }
     }
 
     /// Time of the last mark of an article, but not before its sort date.
-    pub fn changed(&self, listed: &Listed) -> Millis {
+    pub fn changed(&self, listed: &ListEntry) -> Millis {
         let marked = match self.exceptions.get(&listed.number) {
             Some(exception) => Some(exception.changed),
             None => {
-                let place = self.up_tos.partition_point(|(at, _)| *at < listed.shown);
+                let place = self.up_tos.partition_point(|(at, _)| *at < listed.sort_date);
                 self.up_tos.get(place).map(|(_, made)| *made)
             }
         };
-        marked.unwrap_or_default().max(listed.shown)
+        marked.unwrap_or_default().max(listed.sort_date)
     }
 
     /// Number of unread articles, given the number of articles after [`FeedMarks::up_to`].
@@ -92,7 +92,7 @@ impl FeedMarks {
         let covered = |at: Millis| self.up_to().is_some_and(|up_to| at <= up_to);
         let of = |is_read, is_covered| {
             let those = self.exceptions.values();
-            those.filter(|of| of.is_read == is_read && covered(of.shown) == is_covered).count()
+            those.filter(|of| of.is_read == is_read && covered(of.sort_date) == is_covered).count()
                 as u64
         };
         (behind + of(false, true)).saturating_sub(of(true, false))

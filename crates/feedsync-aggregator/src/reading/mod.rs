@@ -4,12 +4,12 @@ mod marks;
 mod person;
 mod readers;
 mod select;
-mod shelf;
+mod subscription_view;
 mod upkeep;
 
 pub use marks::FeedMarks;
-pub use person::{Acted, MAX_FINDS, Person, ReadingError};
+pub use person::{MAX_FINDS, MarkResult, Person, ReadingError};
 pub use readers::Readers;
 pub use select::{Selected, select, total};
-pub use shelf::{Shelf, ShelvedFeed};
-pub use upkeep::Swept;
+pub use subscription_view::{FeedView, SubscriptionView};
+pub use upkeep::SweepResult;

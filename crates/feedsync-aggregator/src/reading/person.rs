@@ -8,23 +8,23 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError};
 
-use crate::library::{KeptFeed, Library, LibraryError, NamedArticle, ReaderName};
+use crate::library::{Library, LibraryError, NamedArticle, ReaderName, StoredFeed};
 use feedsync_client::{ReaderFileError, StoredLog, synchronise_reader};
 use feedsync_endpoint::EndpointError;
 use feedsync_log::{Device, Millis};
 use feedsync_reader_api::ArticleNumber;
 use feedsync_reading_state::{
-    Action, FeedAddress, FeedState, Filing, Folder, ReaderState, Replica, Snapshot, Subscription,
-    SubscriptionList, Tag, View,
+    Action, FeedAddress, FeedState, Folder, ImportPolicy, ReaderState, Replica, Snapshot,
+    Subscription, SubscriptionList, Tag, View,
 };
 use feedsync_store::{CollectionName, Environment, LogPosition, Store, StoreError};
 use tokio::sync::{Mutex, Notify, Semaphore, SemaphorePermit};
 
 use crate::reading::marks::FeedMarks;
-use crate::reading::shelf::{Shelf, ShelvedFeed};
+use crate::reading::subscription_view::{FeedView, SubscriptionView};
 
 /// Maximum number of remembered empty folders.
-const MOST_MADE: usize = 1_000;
+const MAX_CREATED_FOLDERS: usize = 1_000;
 
 /// Error of showing or changing the reading of a user.
 #[derive(Debug, thiserror::Error)]
@@ -48,7 +48,7 @@ pub const MAX_FINDS: usize = 2;
 
 /// Result of marking articles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Acted {
+pub struct MarkResult {
     /// Number of the named articles that exist.
     pub found: usize,
     /// Number of the articles whose marks changed.
@@ -60,22 +60,22 @@ pub struct Person {
     library: Arc<dyn Library>,
     store: Arc<dyn Store>,
     environment: Arc<dyn Environment>,
-    bell: Arc<Notify>,
+    notifier: Arc<Notify>,
     collection: CollectionName,
     reader: ReaderName,
     log: StoredLog,
-    held: Mutex<Held>,
+    loaded: Mutex<LoadedReading>,
     /// Folders that were created and are still empty. The log cannot express them, so they exist only in this
     /// process.
-    made: std::sync::Mutex<BTreeSet<Folder>>,
+    created_folders: std::sync::Mutex<BTreeSet<Folder>>,
     finds: Semaphore,
 }
 
-struct Held {
+struct LoadedReading {
     replica: Replica,
     /// Position of the log at the last read.
     place: Option<LogPosition>,
-    shelf: Arc<Shelf>,
+    subscription_view: Arc<SubscriptionView>,
     /// Subscriptions that the library knows.
     subscribed: Option<BTreeSet<FeedAddress>>,
 }
@@ -85,59 +85,71 @@ impl Person {
         library: Arc<dyn Library>,
         store: Arc<dyn Store>,
         environment: Arc<dyn Environment>,
-        bell: Arc<Notify>,
+        notifier: Arc<Notify>,
         collection: CollectionName,
         reader: ReaderName,
         most: u64,
     ) -> Self {
         let log = StoredLog::new(Arc::clone(&store), collection.clone(), most);
-        let held = Held {
+        let loaded = LoadedReading {
             replica: Replica::new(Device::minted(environment.random())),
             place: None,
-            shelf: Arc::default(),
+            subscription_view: Arc::default(),
             subscribed: None,
         };
-        let (held, made) = (Mutex::new(held), std::sync::Mutex::default());
+        let (loaded, created_folders) = (Mutex::new(loaded), std::sync::Mutex::default());
         let finds = Semaphore::new(MAX_FINDS);
-        Self { library, store, environment, bell, collection, reader, log, held, made, finds }
+        Self {
+            library,
+            store,
+            environment,
+            notifier,
+            collection,
+            reader,
+            log,
+            loaded,
+            created_folders,
+            finds,
+        }
     }
 
     /// Acquires a permit to find a feed, which is released when it is dropped. A user has [`MAX_FINDS`] permits,
     /// so that slow sites named by one user do not block others.
-    pub async fn find_turn(&self) -> Option<SemaphorePermit<'_>> {
+    pub async fn find_permit(&self) -> Option<SemaphorePermit<'_>> {
         // The semaphore is never closed.
         self.finds.acquire().await.ok()
     }
 
     /// Returns the created folders that are still empty.
-    pub fn made(&self) -> BTreeSet<Folder> {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn created_folders(&self) -> BTreeSet<Folder> {
+        self.created_folders.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Creates a folder. It is not persisted until a feed is filed in it. Above the limit, the first folder in
     /// sort order is dropped.
-    pub fn make(&self, folder: Folder) {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        made.insert(folder);
-        if made.len() > MOST_MADE {
-            made.pop_first();
+    pub fn create_folder(&self, folder: Folder) {
+        let mut created_folders =
+            self.created_folders.lock().unwrap_or_else(PoisonError::into_inner);
+        created_folders.insert(folder);
+        if created_folders.len() > MAX_CREATED_FOLDERS {
+            created_folders.pop_first();
         }
     }
 
     /// Removes a created folder.
-    pub fn unmake(&self, folder: &Folder) {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner).remove(folder);
+    pub fn remove_created_folder(&self, folder: &Folder) {
+        self.created_folders.lock().unwrap_or_else(PoisonError::into_inner).remove(folder);
     }
 
     /// Returns the current subscriptions and marks.
-    pub async fn shelf(&self) -> Result<Arc<Shelf>, ReadingError> {
-        let mut held = self.held.lock().await;
-        self.catch_up(&mut held).await?;
-        self.show(&mut held).await
+    pub async fn subscription_view(&self) -> Result<Arc<SubscriptionView>, ReadingError> {
+        let mut loaded = self.loaded.lock().await;
+        self.catch_up(&mut loaded).await?;
+        self.rebuild_view(&mut loaded).await
     }
 
     /// Performs actions on feeds or their articles; returns the number of actions that changed something. They
-    /// are in the log when this returns. New subscriptions are fetched after the next [`Person::shelf`].
+    /// are in the log when this returns. New subscriptions are fetched after the next [`Person::subscription_view`].
     pub async fn act(&self, actions: &[(FeedAddress, Action)]) -> Result<usize, ReadingError> {
         self.act_on(|_| actions.to_vec()).await
     }
@@ -146,33 +158,33 @@ impl Person {
     pub async fn subscribe(
         &self,
         list: &SubscriptionList,
-        filing: Filing,
+        filing: ImportPolicy,
     ) -> Result<usize, ReadingError> {
         self.act_on(|view| list.actions(view, filing)).await
     }
 
     /// Returns the subscriptions as an OPML document.
     pub async fn opml(&self, title: &str) -> Result<String, ReadingError> {
-        let mut held = self.held.lock().await;
-        self.catch_up(&mut held).await?;
-        Ok(held.replica.state().view().opml(title))
+        let mut loaded = self.loaded.lock().await;
+        self.catch_up(&mut loaded).await?;
+        Ok(loaded.replica.state().view().opml(title))
     }
 
     /// Returns a snapshot of the subscriptions, marks, stars and tags.
     pub async fn everything(&self) -> Result<Snapshot, ReadingError> {
-        let mut held = self.held.lock().await;
-        self.catch_up(&mut held).await?;
-        Ok(Snapshot { covers: None, state: held.replica.state().clone() })
+        let mut loaded = self.loaded.lock().await;
+        self.catch_up(&mut loaded).await?;
+        Ok(Snapshot { covers: None, state: loaded.replica.state().clone() })
     }
 
     /// Merges another state; returns the number of changes. Where marks differ, the newer one is kept.
-    pub async fn take_in(&self, other: ReaderState) -> Result<usize, ReadingError> {
-        let mut held = self.held.lock().await;
-        self.catch_up(&mut held).await?;
-        let changes = other.beyond(held.replica.state()).len();
-        held.replica.take_in(other);
-        if held.replica.waiting_count() > 0 {
-            self.synchronise(&mut held).await?;
+    pub async fn merge_state(&self, other: ReaderState) -> Result<usize, ReadingError> {
+        let mut loaded = self.loaded.lock().await;
+        self.catch_up(&mut loaded).await?;
+        let changes = other.changes_missing_in(loaded.replica.state()).len();
+        loaded.replica.merge_state(other);
+        if loaded.replica.waiting_count() > 0 {
+            self.synchronise(&mut loaded).await?;
         }
         Ok(changes)
     }
@@ -182,14 +194,14 @@ impl Person {
         &self,
         decide: impl FnOnce(&View<'_>) -> Vec<(FeedAddress, Action)> + Send,
     ) -> Result<usize, ReadingError> {
-        let mut held = self.held.lock().await;
-        self.catch_up(&mut held).await?;
-        let actions = decide(&held.replica.state().view());
+        let mut loaded = self.loaded.lock().await;
+        self.catch_up(&mut loaded).await?;
+        let actions = decide(&loaded.replica.state().view());
         let now = self.now();
-        let told = actions.iter().filter(|(feed, action)| held.replica.act(feed, action, now));
+        let told = actions.iter().filter(|(feed, action)| loaded.replica.act(feed, action, now));
         let told = told.count();
-        if held.replica.waiting_count() > 0 {
-            self.synchronise(&mut held).await?;
+        if loaded.replica.waiting_count() > 0 {
+            self.synchronise(&mut loaded).await?;
         }
         Ok(told)
     }
@@ -199,9 +211,9 @@ impl Person {
         &self,
         articles: &[ArticleNumber],
         is_read: bool,
-    ) -> Result<Acted, ReadingError> {
+    ) -> Result<MarkResult, ReadingError> {
         self.each(articles, |article| {
-            let (name, at) = (article.name.clone(), Some(article.listed.shown));
+            let (name, at) = (article.name.clone(), Some(article.listed.sort_date));
             match is_read {
                 true => Action::Read { article: name, at },
                 false => Action::Unread { article: name, at },
@@ -215,7 +227,7 @@ impl Person {
         &self,
         articles: &[ArticleNumber],
         is_starred: bool,
-    ) -> Result<Acted, ReadingError> {
+    ) -> Result<MarkResult, ReadingError> {
         self.each(articles, |NamedArticle { name, .. }| match is_starred {
             true => Action::Star { article: name.clone() },
             false => Action::Unstar { article: name.clone() },
@@ -229,7 +241,7 @@ impl Person {
         articles: &[ArticleNumber],
         tag: &Tag,
         is_tagged: bool,
-    ) -> Result<Acted, ReadingError> {
+    ) -> Result<MarkResult, ReadingError> {
         self.each(articles, |NamedArticle { name, .. }| {
             let (article, tag) = (name.clone(), tag.clone());
             match is_tagged {
@@ -244,10 +256,10 @@ impl Person {
     /// number of articles.
     pub async fn mark_all(
         &self,
-        feeds: &[&ShelvedFeed],
+        feeds: &[&FeedView],
         until: Option<Millis>,
     ) -> Result<usize, ReadingError> {
-        let up_to = |feed: &&&ShelvedFeed| {
+        let up_to = |feed: &&&FeedView| {
             let newest = feed.kept.newest?;
             Some((
                 feed.subscription.address.clone(),
@@ -262,60 +274,69 @@ impl Person {
         &self,
         articles: &[ArticleNumber],
         action: impl Fn(&NamedArticle) -> Action,
-    ) -> Result<Acted, ReadingError> {
-        let shelf = self.shelf().await?;
+    ) -> Result<MarkResult, ReadingError> {
+        let subscription_view = self.subscription_view().await?;
         let (mut actions, mut found) = (Vec::new(), 0);
         for article in self.library.named(articles).await? {
             // Articles of feeds that the user is not subscribed to are not visible.
-            if let Some(feed) = shelf.feed_of(article.listed.feed, article.listed.number) {
+            if let Some(feed) =
+                subscription_view.feed_of(article.listed.feed, article.listed.number)
+            {
                 found += 1;
                 actions.push((feed.subscription.address.clone(), action(&article)));
             }
         }
-        Ok(Acted { found, changed: self.act(&actions).await? })
+        Ok(MarkResult { found, changed: self.act(&actions).await? })
     }
 
     /// Reads the entries that other devices appended.
-    async fn catch_up(&self, held: &mut Held) -> Result<(), ReadingError> {
+    async fn catch_up(&self, loaded: &mut LoadedReading) -> Result<(), ReadingError> {
         let log = self.store.log(&self.collection).await?;
         let place = log.filter(|log| !log.removed).map(|log| log.place);
-        if place.is_some() && place == held.place && held.replica.waiting_count() == 0 {
+        if place.is_some() && place == loaded.place && loaded.replica.waiting_count() == 0 {
             return Ok(());
         }
-        self.synchronise(held).await
+        self.synchronise(loaded).await
     }
 
-    async fn synchronise(&self, held: &mut Held) -> Result<(), ReadingError> {
+    async fn synchronise(&self, loaded: &mut LoadedReading) -> Result<(), ReadingError> {
         let environment = Arc::clone(&self.environment);
         let random = move || environment.random();
-        held.place = None;
-        synchronise_reader(&mut held.replica, &self.log, &random).await?;
-        held.place = held.replica.position().and_then(|position| position.place()?.parse().ok());
+        loaded.place = None;
+        synchronise_reader(&mut loaded.replica, &self.log, &random).await?;
+        loaded.place =
+            loaded.replica.position().and_then(|position| position.place()?.parse().ok());
         Ok(())
     }
 
-    /// Rebuilds the shelf; unchanged feeds are reused without lookups.
-    async fn show(&self, held: &mut Held) -> Result<Arc<Shelf>, ReadingError> {
-        let state = held.replica.state();
+    /// Rebuilds the view; unchanged feeds are reused without lookups.
+    async fn rebuild_view(
+        &self,
+        loaded: &mut LoadedReading,
+    ) -> Result<Arc<SubscriptionView>, ReadingError> {
+        let state = loaded.replica.state();
         let view = state.view();
-        let filed = view.filed();
-        let wanted = filed.iter().map(|subscription| subscription.address.clone()).collect();
-        if held.subscribed.as_ref() != Some(&wanted) {
+        let subscriptions_by_folder = view.subscriptions_by_folder();
+        let wanted = subscriptions_by_folder
+            .iter()
+            .map(|subscription| subscription.address.clone())
+            .collect();
+        if loaded.subscribed.as_ref() != Some(&wanted) {
             self.library.set_subscriptions(&self.reader, &wanted, self.now()).await?;
-            self.bell.notify_one();
-            held.subscribed = Some(wanted);
+            self.notifier.notify_one();
+            loaded.subscribed = Some(wanted);
         }
         let kept = self.library.subscriptions(&self.reader).await?;
         let mut kept: HashMap<_, _> =
             kept.into_iter().map(|feed| (feed.address.clone(), feed)).collect();
-        let before = Arc::clone(&held.shelf);
+        let before = Arc::clone(&loaded.subscription_view);
         let known = before.known();
-        let mut feeds = Vec::with_capacity(filed.len());
-        for subscription in filed {
+        let mut feeds = Vec::with_capacity(subscriptions_by_folder.len());
+        for subscription in subscriptions_by_folder {
             let Some(kept) = kept.remove(&subscription.address) else { continue };
             let state = view.feed(&subscription.address);
             let same = known.get(&subscription.address).copied();
-            feeds.push(self.shelved(subscription, kept, state, same).await?);
+            feeds.push(self.feed_view(subscription, kept, state, same).await?);
         }
         // Starred and tagged articles of former subscriptions stay accessible.
         let others = view.feeds().filter(|(_, state)| !state.is_subscribed());
@@ -329,28 +350,30 @@ impl Person {
                 position: None,
             };
             let same = known.get(address).copied();
-            former.push(self.shelved(subscription, kept, state, same).await?);
+            former.push(self.feed_view(subscription, kept, state, same).await?);
         }
-        held.shelf = Arc::new(Shelf::new(feeds, former));
-        Ok(Arc::clone(&held.shelf))
+        loaded.subscription_view = Arc::new(SubscriptionView::new(feeds, former));
+        Ok(Arc::clone(&loaded.subscription_view))
     }
 
     /// Builds a feed with its marks. An unchanged one is reused without lookups.
-    async fn shelved(
+    async fn feed_view(
         &self,
         subscription: Subscription,
-        kept: KeptFeed,
+        kept: StoredFeed,
         state: Cow<'_, FeedState>,
-        known: Option<&ShelvedFeed>,
-    ) -> Result<ShelvedFeed, LibraryError> {
-        let same = known.filter(|known| told(&known.kept) == told(&kept) && *known.state == *state);
+        known: Option<&FeedView>,
+    ) -> Result<FeedView, LibraryError> {
+        let same = known.filter(|known| {
+            fingerprint(&known.kept) == fingerprint(&kept) && *known.state == *state
+        });
         if let Some(known) = same {
-            return Ok(ShelvedFeed { subscription, kept, ..known.clone() });
+            return Ok(FeedView { subscription, kept, ..known.clone() });
         }
         let marks = FeedMarks::of(&*self.library, kept.number, &state).await?;
-        let behind = self.library.count_behind(kept.number, marks.up_to()).await?;
+        let behind = self.library.count_after(kept.number, marks.up_to()).await?;
         let (unread, state) = (marks.unread(behind), Arc::new(state.into_owned()));
-        Ok(ShelvedFeed { subscription, kept, marks: Arc::new(marks), unread, state })
+        Ok(FeedView { subscription, kept, marks: Arc::new(marks), unread, state })
     }
 
     fn now(&self) -> Millis {
@@ -364,6 +387,6 @@ fn is_starred_or_tagged(state: &FeedState) -> bool {
 }
 
 /// Properties of a feed that change with its stored articles.
-fn told(feed: &KeptFeed) -> (u64, Option<Millis>, Option<Millis>) {
+fn fingerprint(feed: &StoredFeed) -> (u64, Option<Millis>, Option<Millis>) {
     (feed.articles, feed.newest, feed.state.changed)
 }

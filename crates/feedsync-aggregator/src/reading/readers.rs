@@ -14,18 +14,18 @@ use tokio::sync::Notify;
 use crate::reading::person::{Person, ReadingError};
 
 /// Maximum number of users in memory; the least recently used one is evicted.
-const HELD: usize = 1_000;
+const MAX_CACHED_USERS: usize = 1_000;
 
 /// Reading of all users of a hub.
 pub struct Readers {
     library: Arc<dyn Library>,
-    bell: Arc<Notify>,
+    notifier: Arc<Notify>,
     /// Maximum size of a log, in bytes.
     most: u64,
-    held: Mutex<BTreeMap<CollectionName, Held>>,
+    cached: Mutex<BTreeMap<CollectionName, CachedReading>>,
 }
 
-struct Held {
+struct CachedReading {
     person: Arc<Person>,
     /// Sequence number of the last use; higher numbers are later.
     used: u64,
@@ -34,9 +34,9 @@ struct Held {
 }
 
 impl Readers {
-    /// Creates an empty registry. `bell` is notified when a user subscribes.
-    pub fn new(library: Arc<dyn Library>, bell: Arc<Notify>, most: u64) -> Self {
-        Self { library, bell, most, held: Mutex::default() }
+    /// Creates an empty registry. `notifier` is notified when a user subscribes.
+    pub fn new(library: Arc<dyn Library>, notifier: Arc<Notify>, most: u64) -> Self {
+        Self { library, notifier, most, cached: Mutex::default() }
     }
 
     /// Library of the articles.
@@ -51,35 +51,37 @@ impl Readers {
         reader: Option<&ReadingOwner>,
     ) -> Result<(Arc<Person>, bool), ReadingError> {
         let (collection, is_changed) = endpoint.open_reading_collection(reader).await?;
-        Ok((self.held(endpoint, &collection), is_changed))
+        Ok((self.cached(endpoint, &collection), is_changed))
     }
 
     /// Returns the reading in the log of a collection.
-    pub(crate) fn held(&self, endpoint: &Endpoint, collection: &Collection) -> Arc<Person> {
+    pub(crate) fn cached(&self, endpoint: &Endpoint, collection: &Collection) -> Arc<Person> {
         let Collection { name: collection, feed_id, .. } = collection;
-        let mut held = self.lock();
+        let mut cached = self.lock();
         // A new collection of the same name must not use the state of the deleted one.
-        held.retain(|name, held| name != collection || held.feed_id == *feed_id);
-        let last = held.values().map(|held| held.used).max().unwrap_or(0);
-        if !held.contains_key(collection) && held.len() >= HELD {
-            let idle = held.iter().min_by_key(|(_, held)| held.used).map(|(name, _)| name.clone());
-            idle.and_then(|name| held.remove(&name));
+        cached.retain(|name, cached| name != collection || cached.feed_id == *feed_id);
+        let last = cached.values().map(|cached| cached.used).max().unwrap_or(0);
+        if !cached.contains_key(collection) && cached.len() >= MAX_CACHED_USERS {
+            let idle =
+                cached.iter().min_by_key(|(_, cached)| cached.used).map(|(name, _)| name.clone());
+            idle.and_then(|name| cached.remove(&name));
         }
-        let held = held.entry(collection.clone()).or_insert_with(|| {
+        let cached = cached.entry(collection.clone()).or_insert_with(|| {
             let reader = collection.as_str().parse();
             let reader = reader.unwrap_or_else(|_| unreachable!("names of collections are short"));
             let (library, store) = (Arc::clone(&self.library), Arc::clone(endpoint.store()));
             let environment = Arc::clone(endpoint.environment());
-            let (bell, collection) = (Arc::clone(&self.bell), collection.clone());
+            let (notifier, collection) = (Arc::clone(&self.notifier), collection.clone());
             let most = self.most;
-            let person = Person::new(library, store, environment, bell, collection, reader, most);
-            Held { person: Arc::new(person), used: 0, feed_id: feed_id.clone() }
+            let person =
+                Person::new(library, store, environment, notifier, collection, reader, most);
+            CachedReading { person: Arc::new(person), used: 0, feed_id: feed_id.clone() }
         });
-        held.used = last + 1;
-        Arc::clone(&held.person)
+        cached.used = last + 1;
+        Arc::clone(&cached.person)
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<CollectionName, Held>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<CollectionName, CachedReading>> {
+        self.cached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

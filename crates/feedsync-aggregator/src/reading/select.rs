@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::library::{
-    Library, LibraryError, Listed, MOST_LISTED, MOST_SHOWN, Place, Selection as Listing,
+    Library, LibraryError, ListEntry, ListPosition, MAX_LISTED, MAX_LOADED, Selection as Listing,
 };
 use feedsync_log::Millis;
 use feedsync_reader_api::{
@@ -17,76 +17,80 @@ use feedsync_reader_api::{
 };
 use feedsync_reading_state::Tag;
 
-use crate::reading::shelf::{Shelf, ShelvedFeed};
+use crate::reading::subscription_view::{FeedView, SubscriptionView};
 
 /// Age up to which an article counts as fresh, in milliseconds.
 const FRESH: u64 = 24 * 3_600 * 1_000;
 
 /// Maximum number of articles that are sorted by other properties; of more, the first in the regular order are
 /// used.
-const MOST_COMPARED: usize = 10_000;
+const MAX_SORTED: usize = 10_000;
 
 /// Maximum number of search results.
-const MOST_FOUND: usize = 10_000;
+const MAX_SEARCH_RESULTS: usize = 10_000;
 
 /// A page of a list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selected {
     /// Articles in order.
-    pub listed: Vec<Listed>,
+    pub listed: Vec<ListEntry>,
     /// Cursor of the next page, if there is one.
     pub next: Option<Continuation>,
 }
 
-/// Lists the requested articles of a shelf.
+/// Lists the requested articles of a subscription view.
 pub async fn select(
     library: &dyn Library,
-    shelf: &Arc<Shelf>,
+    subscription_view: &Arc<SubscriptionView>,
     folders: &Folders,
     asked: &Selection,
     now: Millis,
 ) -> Result<Selected, LibraryError> {
-    let Some(wanted) = Wanted::of(library, shelf, folders, asked, now).await? else {
+    let Some(wanted) =
+        ResolvedSelection::of(library, subscription_view, folders, asked, now).await?
+    else {
         return Ok(Selected::default());
     };
     let is_by_place = matches!(asked.order, Order::Received | Order::Published);
     let is_listed_so = is_by_place || asked.order == Order::Number;
     let most = match is_listed_so {
-        true => asked.skip.saturating_add(asked.count).saturating_add(1).min(MOST_LISTED),
-        false => MOST_LISTED,
+        true => asked.skip.saturating_add(asked.count).saturating_add(1).min(MAX_LISTED),
+        false => MAX_LISTED,
     };
     let mut listed = wanted.list(library, asked, most).await?;
     if !is_listed_so {
-        order(library, shelf, &mut listed, asked).await?;
+        order(library, subscription_view, &mut listed, asked).await?;
     }
     listed.drain(..asked.skip.min(listed.len()));
     let has_more = listed.len() > asked.count;
     listed.truncate(asked.count);
     let last = listed.last().filter(|_| has_more && is_by_place);
-    let next = last.map(|last| Continuation { at: last.shown, article: last.number });
+    let next = last.map(|last| Continuation { at: last.sort_date, article: last.number });
     Ok(Selected { listed, next })
 }
 
 /// Number of articles in the selection, including those before the requested page.
 pub async fn total(
     library: &dyn Library,
-    shelf: &Arc<Shelf>,
+    subscription_view: &Arc<SubscriptionView>,
     folders: &Folders,
     asked: &Selection,
     now: Millis,
 ) -> Result<u64, LibraryError> {
     let asked = Selection { from: None, order: Order::default(), ..asked.clone() };
-    let Some(wanted) = Wanted::of(library, shelf, folders, &asked, now).await? else {
+    let Some(wanted) =
+        ResolvedSelection::of(library, subscription_view, folders, &asked, now).await?
+    else {
         return Ok(0);
     };
-    match wanted.known_total(shelf, &asked) {
+    match wanted.known_total(subscription_view, &asked) {
         Some(total) => Ok(total),
-        None => Ok(wanted.list(library, &asked, MOST_LISTED).await?.len() as u64),
+        None => Ok(wanted.list(library, &asked, MAX_LISTED).await?.len() as u64),
     }
 }
 
 /// Selection in terms of the library.
-struct Wanted {
+struct ResolvedSelection {
     feeds: Vec<FeedNumber>,
     above: Option<ArticleNumber>,
     below: Option<ArticleNumber>,
@@ -96,7 +100,7 @@ struct Wanted {
     since: Option<Millis>,
     /// If present, only these articles are candidates.
     only: Option<BTreeSet<ArticleNumber>>,
-    keep: Arc<dyn Fn(&Listed) -> bool + Send + Sync>,
+    keep: Arc<dyn Fn(&ListEntry) -> bool + Send + Sync>,
 }
 
 /// A condition on an article.
@@ -108,19 +112,19 @@ enum Condition {
 }
 
 impl Condition {
-    fn holds(&self, feed: &ShelvedFeed, listed: &Listed) -> bool {
+    fn holds(&self, feed: &FeedView, listed: &ListEntry) -> bool {
         let number = listed.number;
         match self {
             Self::Read(is_read) => feed.marks.is_read(listed) == *is_read,
             Self::Starred => feed.marks.is_starred(number),
             Self::Tagged(Some(tag)) => feed.marks.tags(number).any(|known| known == tag),
             Self::Tagged(None) => feed.marks.tags(number).next().is_some(),
-            Self::Since(since) => listed.shown >= *since,
+            Self::Since(since) => listed.sort_date >= *since,
         }
     }
 
     /// Returns the articles of a feed that satisfy the condition, if it can enumerate them.
-    fn numbers(&self, feed: &ShelvedFeed) -> Option<BTreeSet<ArticleNumber>> {
+    fn numbers(&self, feed: &FeedView) -> Option<BTreeSet<ArticleNumber>> {
         Some(match self {
             Self::Starred => feed.marks.starred().collect(),
             Self::Tagged(Some(tag)) => feed.marks.tagged(tag).collect(),
@@ -132,7 +136,7 @@ impl Condition {
 
 /// Streams as feeds and conditions.
 struct Streams<'a> {
-    shelf: &'a Shelf,
+    subscription_view: &'a SubscriptionView,
     folders: &'a Folders,
     feeds: BTreeSet<FeedNumber>,
     so: Vec<Condition>,
@@ -151,7 +155,7 @@ impl Streams<'_> {
                 self.feeds.retain(|feed| inside.contains(feed));
                 !self.feeds.is_empty()
             }
-            Stream::Label(label) => match (self.folders.called(label), label.tag()) {
+            Stream::Label(label) => match (self.folders.find_by_name(label), label.tag()) {
                 (Some(_), _) => {
                     let inside = self.inside(stream);
                     self.feeds.retain(|feed| inside.contains(feed));
@@ -196,7 +200,8 @@ impl Streams<'_> {
             },
             Stream::Tagged => Condition::Tagged(None),
             Stream::Fresh => Condition::Since(self.fresh_since),
-            Stream::Label(label) if self.folders.called(label).is_none() => match label.tag() {
+            Stream::Label(label) if self.folders.find_by_name(label).is_none() => match label.tag()
+            {
                 Ok(tag) => Condition::Tagged(Some(tag)),
                 Err(_) => return true,
             },
@@ -211,30 +216,32 @@ impl Streams<'_> {
     }
 
     fn tag(&self, number: TagNumber) -> Option<Tag> {
-        Tags::new(self.shelf.tags()).numbered_as(number).cloned()
+        Tags::new(self.subscription_view.tags()).find_by_number(number).cloned()
     }
 
     /// Feeds of a stream that consists of feeds.
     fn inside(&self, stream: &Stream) -> BTreeSet<FeedNumber> {
-        let is_in = |feed: &&ShelvedFeed| match stream {
+        let is_in = |feed: &&FeedView| match stream {
             Stream::Feed(FeedName::Number(number)) => feed.number() == *number,
             Stream::Feed(FeedName::Address(address)) => feed.subscription.address == *address,
             Stream::Folder(FolderNumber::TOP) => feed.subscription.folder.names().is_empty(),
             Stream::Folder(number) => {
-                self.folders.numbered_as(*number) == Some(&feed.subscription.folder)
+                self.folders.find_by_number(*number) == Some(&feed.subscription.folder)
             }
-            Stream::Label(label) => self.folders.called(label) == Some(&feed.subscription.folder),
+            Stream::Label(label) => {
+                self.folders.find_by_name(label) == Some(&feed.subscription.folder)
+            }
             _ => false,
         };
-        self.shelf.feeds().iter().filter(is_in).map(ShelvedFeed::number).collect()
+        self.subscription_view.feeds().iter().filter(is_in).map(FeedView::number).collect()
     }
 }
 
-impl Wanted {
+impl ResolvedSelection {
     /// Returns `None` if the selection is empty.
     async fn of(
         library: &dyn Library,
-        shelf: &Arc<Shelf>,
+        subscription_view: &Arc<SubscriptionView>,
         folders: &Folders,
         asked: &Selection,
         now: Millis,
@@ -242,11 +249,11 @@ impl Wanted {
         // Starred and tagged articles of former subscriptions can be selected, too.
         let mut asked_for = std::iter::once(&asked.stream).chain(&asked.include);
         let has_former = asked_for.any(|stream| holds_starred_or_tagged_alone(stream, folders));
-        let former = shelf.former().filter(|_| has_former);
+        let former = subscription_view.former().filter(|_| has_former);
         let mut streams = Streams {
-            shelf,
+            subscription_view,
             folders,
-            feeds: shelf.feeds().iter().chain(former).map(ShelvedFeed::number).collect(),
+            feeds: subscription_view.feeds().iter().chain(former).map(FeedView::number).collect(),
             so: Vec::new(),
             not: Vec::new(),
             fresh_since: now.before(FRESH),
@@ -259,7 +266,7 @@ impl Wanted {
         }
         let Streams { feeds, so, not, .. } = streams;
         let mut only: Option<BTreeSet<ArticleNumber>> = None;
-        let shelved = || feeds.iter().filter_map(|feed| shelf.any(*feed));
+        let shelved = || feeds.iter().filter_map(|feed| subscription_view.any(*feed));
         for condition in &so {
             let numbers: Option<Vec<_>> = shelved().map(|feed| condition.numbers(feed)).collect();
             if let Some(numbers) = numbers {
@@ -269,7 +276,7 @@ impl Wanted {
         }
         if let Some(words) = &asked.search {
             let feeds = feeds.iter().copied().collect();
-            let listing = Listing { feeds, most: MOST_FOUND, ..Listing::default() };
+            let listing = Listing { feeds, most: MAX_SEARCH_RESULTS, ..Listing::default() };
             let found = library.search(words, listing).await?;
             let found = found.iter().map(|listed| listed.number).collect();
             only = Some(both(only, found));
@@ -293,8 +300,9 @@ impl Wanted {
             None => None,
         };
         let is_open = asked.changed.to.is_none();
-        let has_arrived =
-            move |listed: &Listed| is_open && arrived.is_none_or(|arrived| listed.number > arrived);
+        let has_arrived = move |listed: &ListEntry| {
+            is_open && arrived.is_none_or(|arrived| listed.number > arrived)
+        };
         let since = so.iter().filter_map(|condition| match condition {
             Condition::Since(since) => Some(*since),
             _ => None,
@@ -302,17 +310,17 @@ impl Wanted {
         let since = since.max();
         let needs_unread = so.iter().any(|condition| matches!(condition, Condition::Read(false)));
         let has_any = |feed: &FeedNumber| {
-            !needs_unread || shelf.any(*feed).is_some_and(|feed| feed.unread > 0)
+            !needs_unread || subscription_view.any(*feed).is_some_and(|feed| feed.unread > 0)
         };
         let feeds = feeds.into_iter().filter(has_any).collect();
-        let (held, changed) = (Arc::clone(shelf), asked.changed);
+        let (held, changed) = (Arc::clone(subscription_view), asked.changed);
         let read = so.iter().map(|condition| match condition {
             Condition::Read(is_read) => Some(*is_read),
             _ => None,
         });
         let has_more = !not.is_empty() || changed != Span::default();
         let read = read.collect::<Option<Vec<_>>>().filter(|_| !has_more);
-        let keep = Arc::new(move |listed: &Listed| {
+        let keep = Arc::new(move |listed: &ListEntry| {
             let Some(feed) = held.feed_of(listed.feed, listed.number) else { return false };
             so.iter().all(|condition| condition.holds(feed, listed))
                 && !not.iter().any(|condition| condition.holds(feed, listed))
@@ -323,14 +331,14 @@ impl Wanted {
         Ok(Some(Self { feeds, above, below, read, since, only, keep }))
     }
 
-    /// Number of articles, if the shelf has it.
-    fn known_total(&self, shelf: &Shelf, asked: &Selection) -> Option<u64> {
+    /// Number of articles, if the view has it.
+    fn known_total(&self, subscription_view: &SubscriptionView, asked: &Selection) -> Option<u64> {
         let is_bounded = self.above.is_some() || self.below.is_some() || self.only.is_some();
         let read = self.read.as_ref()?;
         if is_bounded || asked.published != Span::default() {
             return None;
         }
-        let shelved = self.feeds.iter().filter_map(|feed| shelf.feed(*feed));
+        let shelved = self.feeds.iter().filter_map(|feed| subscription_view.feed(*feed));
         let all: u64 = shelved.clone().map(|feed| feed.kept.articles).sum();
         let unread: u64 = shelved.map(|feed| feed.unread).sum();
         Some(match (read.contains(&true), read.contains(&false)) {
@@ -347,8 +355,8 @@ impl Wanted {
         library: &dyn Library,
         asked: &Selection,
         most: usize,
-    ) -> Result<Vec<Listed>, LibraryError> {
-        let from = asked.from.map(|from| Place { shown: from.at, number: from.article });
+    ) -> Result<Vec<ListEntry>, LibraryError> {
+        let from = asked.from.map(|from| ListPosition { sort_date: from.at, number: from.article });
         let Span { from: oldest, to: newest } = asked.published;
         let by_number = asked.order == Order::Number;
         let Some(only) = &self.only else {
@@ -371,7 +379,7 @@ impl Wanted {
         };
         let mut found = Vec::new();
         let numbers: Vec<_> = only.iter().copied().collect();
-        for numbers in numbers.chunks(MOST_SHOWN) {
+        for numbers in numbers.chunks(MAX_LOADED) {
             found.extend(library.named(numbers).await?.into_iter().map(|named| named.listed));
         }
         let feeds: BTreeSet<_> = self.feeds.iter().collect();
@@ -380,13 +388,14 @@ impl Wanted {
                 true => listed.place() < from,
                 false => listed.place() > from,
             });
-            let is_within = within(asked.published, listed.shown)
+            let is_within = within(asked.published, listed.sort_date)
                 && self.above.is_none_or(|above| listed.number > above)
                 && self.below.is_none_or(|below| listed.number < below);
             is_behind && is_within && feeds.contains(&listed.feed) && (self.keep)(listed)
         });
-        let shown = |listed: &Listed| if by_number { Millis::default() } else { listed.shown };
-        found.sort_unstable_by_key(|listed| (shown(listed), listed.number));
+        let sort_date =
+            |listed: &ListEntry| if by_number { Millis::default() } else { listed.sort_date };
+        found.sort_unstable_by_key(|listed| (sort_date(listed), listed.number));
         if asked.descending {
             found.reverse();
         }
@@ -399,7 +408,7 @@ impl Wanted {
 fn holds_starred_or_tagged_alone(stream: &Stream, folders: &Folders) -> bool {
     match stream {
         Stream::Starred | Stream::Tag(_) | Stream::NumberedTag(_) | Stream::Tagged => true,
-        Stream::Label(label) => folders.called(label).is_none(),
+        Stream::Label(label) => folders.find_by_name(label).is_none(),
         _ => false,
     }
 }
@@ -422,28 +431,29 @@ fn within(span: Span, at: Millis) -> bool {
 /// Sorts articles by another property; equal ones keep their order.
 async fn order(
     library: &dyn Library,
-    shelf: &Shelf,
-    listed: &mut Vec<Listed>,
+    subscription_view: &SubscriptionView,
+    listed: &mut Vec<ListEntry>,
     asked: &Selection,
 ) -> Result<(), LibraryError> {
-    let feed = |listed: &Listed| shelf.any(listed.feed);
-    let changed =
-        |listed: &Listed| feed(listed).map_or(listed.shown, |feed| feed.marks.changed(listed));
+    let feed = |listed: &ListEntry| subscription_view.any(listed.feed);
+    let changed = |listed: &ListEntry| {
+        feed(listed).map_or(listed.sort_date, |feed| feed.marks.changed(listed))
+    };
     match asked.order {
         Order::Received | Order::Published | Order::Number => {}
         Order::Changed => listed.sort_by_key(|listed| (changed(listed), listed.number)),
-        Order::Status => listed.sort_by_key(|listed| shelf.is_read(listed)),
+        Order::Status => listed.sort_by_key(|listed| subscription_view.is_read(listed)),
         Order::FeedTitle => {
             listed.sort_by_cached_key(|listed| feed(listed).map(|f| f.title().to_lowercase()))
         }
         Order::Folder | Order::FolderName => {
-            listed.sort_by_cached_key(|listed| feed(listed).and_then(ShelvedFeed::folder));
+            listed.sort_by_cached_key(|listed| feed(listed).and_then(FeedView::folder));
         }
         Order::Title | Order::Author => {
-            listed.truncate(MOST_COMPARED);
+            listed.truncate(MAX_SORTED);
             let mut said = BTreeMap::new();
             let numbers: Vec<_> = listed.iter().map(|listed| listed.number).collect();
-            for numbers in numbers.chunks(MOST_SHOWN) {
+            for numbers in numbers.chunks(MAX_LOADED) {
                 for article in library.articles(numbers).await? {
                     let text = match asked.order {
                         Order::Title => article.text.title,

@@ -16,20 +16,20 @@ use crate::Newsreading;
 use crate::reading::person::ReadingError;
 
 /// Interval of polling for subscriptions by other devices.
-const LOOK: Duration = Duration::from_secs(10 * 60);
+const POLL_INTERVAL: Duration = Duration::from_secs(10 * 60);
 
 /// Number of these polls between two sweeps: one day.
-const LOOKS: u64 = 24 * 6;
+const POLLS_PER_SWEEP: u64 = 24 * 6;
 
 /// Number of newest articles of a feed that are kept at any age.
-const NEWEST: usize = 100;
+const RETAINED_NEWEST: usize = 100;
 
 /// Time after which a feed without subscriptions is deleted.
-const ABANDONED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+const ABANDONED_AFTER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Result of a sweep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Swept {
+pub struct SweepResult {
     /// Number of articles past their retention time that were deleted.
     pub articles: u64,
     /// Number of deleted feeds, which nobody was subscribed to for a month, with all their data.
@@ -40,23 +40,23 @@ impl Newsreading {
     /// Runs all background work for as long as the future is polled. `kept` is the retention time of articles
     /// after their arrival; without it they are kept indefinitely.
     pub async fn run(self, endpoint: Endpoint, kept: Option<Duration>) {
-        tokio::join!(self.schedule.clone().run(), self.keep_up(&endpoint, kept));
+        tokio::join!(self.schedule.clone().run(), self.run_maintenance(&endpoint, kept));
     }
 
-    async fn keep_up(&self, endpoint: &Endpoint, kept: Option<Duration>) {
-        let (mut pause, mut looks) = (interval(LOOK), 0);
+    async fn run_maintenance(&self, endpoint: &Endpoint, kept: Option<Duration>) {
+        let (mut pause, mut looks) = (interval(POLL_INTERVAL), 0);
         if let Err(error) = endpoint.secure_readings().await {
             tracing::warn!(%error, "reading collections of an earlier version are not private yet");
         }
         loop {
             pause.tick().await;
-            if let Err(error) = self.look(endpoint).await {
+            if let Err(error) = self.poll_subscriptions(endpoint).await {
                 tracing::warn!(%error, "cannot read the subscriptions of devices");
             }
-            if looks % LOOKS == 0 {
+            if looks % POLLS_PER_SWEEP == 0 {
                 match self.sweep(endpoint, kept).await {
-                    Ok(swept) if swept == Swept::default() => {}
-                    Ok(Swept { articles, feeds }) => {
+                    Ok(swept) if swept == SweepResult::default() => {}
+                    Ok(SweepResult { articles, feeds }) => {
                         tracing::info!(articles, feeds, "deleted articles past their retention");
                     }
                     Err(error) => tracing::warn!(%error, "articles cannot be swept"),
@@ -68,23 +68,27 @@ impl Newsreading {
 
     /// Applies subscriptions that devices added. A deleted user has no subscriptions. A reading that cannot be
     /// loaded does not delay the others.
-    pub async fn look(&self, endpoint: &Endpoint) -> Result<(), ReadingError> {
+    pub async fn poll_subscriptions(&self, endpoint: &Endpoint) -> Result<(), ReadingError> {
         for reader in self.library().readers().await? {
-            if let Err(error) = self.look_at(endpoint, &reader).await {
+            if let Err(error) = self.poll_reader(endpoint, &reader).await {
                 tracing::warn!(%error, %reader, "cannot read a reading state");
             }
         }
         Ok(())
     }
 
-    async fn look_at(&self, endpoint: &Endpoint, reader: &ReaderName) -> Result<(), ReadingError> {
+    async fn poll_reader(
+        &self,
+        endpoint: &Endpoint,
+        reader: &ReaderName,
+    ) -> Result<(), ReadingError> {
         let collection = match CollectionName::new(reader.as_str()) {
             Ok(name) => endpoint.store().collection(&name).await?,
             Err(_) => None,
         };
         match collection {
             Some(collection) => {
-                self.readers.held(endpoint, &collection).shelf().await?;
+                self.readers.cached(endpoint, &collection).subscription_view().await?;
             }
             None => {
                 let now = now(endpoint);
@@ -102,22 +106,22 @@ impl Newsreading {
         &self,
         endpoint: &Endpoint,
         kept: Option<Duration>,
-    ) -> Result<Swept, ReadingError> {
+    ) -> Result<SweepResult, ReadingError> {
         let ago = |period: Duration| {
             now(endpoint).before(u64::try_from(period.as_millis()).unwrap_or(u64::MAX))
         };
-        let mut swept = Swept::default();
+        let mut swept = SweepResult::default();
         let mut starred_or_tagged = self.starred_or_tagged(endpoint).await?;
         if let Some(kept) = kept {
             for (feed, names) in &starred_or_tagged {
                 let names = names.clone();
-                let keep = Retention { received_since: ago(kept), newest: NEWEST, names };
+                let keep = Retention { received_since: ago(kept), newest: RETAINED_NEWEST, names };
                 swept.articles += self.library().sweep(*feed, keep).await?;
             }
         }
         starred_or_tagged.retain(|_, names| !names.is_empty());
         let spared = starred_or_tagged.into_keys().collect();
-        swept.feeds = self.library().forget(ago(ABANDONED), &spared).await?;
+        swept.feeds = self.library().delete_abandoned_feeds(ago(ABANDONED_AFTER), &spared).await?;
         Ok(swept)
     }
 
@@ -130,8 +134,9 @@ impl Newsreading {
         let mut starred_or_tagged: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
         for name in self.reading_collections(endpoint).await? {
             let Some(collection) = endpoint.store().collection(&name).await? else { continue };
-            let shelf = self.readers.held(endpoint, &collection).shelf().await?;
-            for feed in shelf.feeds().iter().chain(shelf.former()) {
+            let subscription_view =
+                self.readers.cached(endpoint, &collection).subscription_view().await?;
+            for feed in subscription_view.feeds().iter().chain(subscription_view.former()) {
                 starred_or_tagged
                     .entry(feed.number())
                     .or_default()

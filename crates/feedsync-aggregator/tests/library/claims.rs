@@ -43,7 +43,7 @@ fn claimed_feed_is_not_claimed_again() {
     let feed = feeds(&library, 1)[0];
     let claim = |now| wait(library.claim(at(now), at(now + 10), 9)).unwrap().len();
     assert_eq!(claim(1), 1);
-    wait(library.hasten(&[feed], at(2))).unwrap();
+    wait(library.make_due(&[feed], at(2))).unwrap();
     assert_eq!(claim(3), 0);
     // Another reader subscribes after the only one has left.
     wait(library.set_subscriptions(&reader(0), &addresses([]), at(4))).unwrap();
@@ -52,7 +52,7 @@ fn claimed_feed_is_not_claimed_again() {
     // The claim expired.
     assert_eq!(claim(11), 1);
     wait(library.settle(feed, told([]), at(12))).unwrap();
-    wait(library.hasten(&[feed], at(13))).unwrap();
+    wait(library.make_due(&[feed], at(13))).unwrap();
     assert_eq!(wait(library.next_due()).unwrap(), Some(at(13)));
     assert_eq!(claim(13), 1);
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use feedsync_aggregator::{
-    Icon, KeptIcon, Library, LibraryError, MOST_ICON, MOST_SHOWN, MOST_WORDS, Origin, Retention,
-    Selection, SqliteLibrary,
+    Icon, Library, LibraryError, MAX_ICON_BYTES, MAX_LOADED, MAX_QUERY_BYTES, Origin, Retention,
+    Selection, SqliteLibrary, StoredIcon,
 };
 use feedsync_reader_api::ArticleNumber;
 
@@ -30,7 +30,10 @@ fn numbers_are_never_reused() {
         assert_eq!(wait(library.sweep(feed, nothing)).unwrap(), 3);
         if round % 2 == 1 {
             wait(library.set_subscriptions(&reader(0), &addresses([]), at(round))).unwrap();
-            assert_eq!(wait(library.forget(at(round + 1), &BTreeSet::new())).unwrap(), 1);
+            assert_eq!(
+                wait(library.delete_abandoned_feeds(at(round + 1), &BTreeSet::new())).unwrap(),
+                1
+            );
             assert!(feeds_met.insert(feeds(&library, 1)[0]));
             drop(library);
             library = SqliteLibrary::open(directory.path()).unwrap();
@@ -59,8 +62,8 @@ fn a_long_feed_is_swept_and_forgotten_whole() {
     assert_eq!(wait(library.search("word", selection())).unwrap().len(), 1_302);
 
     wait(library.set_subscriptions(&reader(0), &addresses([]), at(7_000))).unwrap();
-    assert_eq!(wait(library.forget(at(7_000), &BTreeSet::new())).unwrap(), 0);
-    assert_eq!(wait(library.forget(at(7_001), &BTreeSet::new())).unwrap(), 1);
+    assert_eq!(wait(library.delete_abandoned_feeds(at(7_000), &BTreeSet::new())).unwrap(), 0);
+    assert_eq!(wait(library.delete_abandoned_feeds(at(7_001), &BTreeSet::new())).unwrap(), 1);
     assert_eq!(wait(library.feed(feed)).unwrap(), None);
     assert_eq!(wait(library.list(selection())).unwrap(), []);
     assert!(matches!(
@@ -105,36 +108,36 @@ fn icons_are_stored_by_site() {
     assert_eq!(wait(library.icon(&origin)).unwrap(), None);
     let icon = Icon { media_type: "image/png".to_owned(), bytes: vec![0, 1, 255] };
     wait(library.set_icon(&origin, Some(icon.clone()), at(5))).unwrap();
-    let kept = KeptIcon { checked: at(5), icon: Some(icon.clone()) };
+    let kept = StoredIcon { checked: at(5), icon: Some(icon.clone()) };
     assert_eq!(wait(library.icon(&origin)).unwrap(), Some(kept.clone()));
     assert_eq!(wait(library.icon(&other)).unwrap(), None);
-    let bytes = vec![0; MOST_ICON + 1];
+    let bytes = vec![0; MAX_ICON_BYTES + 1];
     let refused = wait(library.set_icon(&origin, Some(Icon { bytes, ..icon }), at(6))).unwrap_err();
     assert_eq!(refused.to_string(), "the icon of https://example.org has more than 262144 bytes");
     drop(library);
     let library = SqliteLibrary::open(directory.path()).unwrap();
     assert_eq!(wait(library.icon(&origin)).unwrap(), Some(kept));
     wait(library.set_icon(&origin, None, at(7))).unwrap();
-    let none = KeptIcon { checked: at(7), icon: None };
+    let none = StoredIcon { checked: at(7), icon: None };
     assert_eq!(wait(library.icon(&origin)).unwrap(), Some(none));
 }
 
 #[test]
 fn too_much_is_refused() {
     let (_directory, library) = library();
-    let numbers = vec![ArticleNumber::new(1); MOST_SHOWN + 1];
+    let numbers = vec![ArticleNumber::new(1); MAX_LOADED + 1];
     let refused = wait(library.articles(&numbers)).unwrap_err().to_string();
     assert_eq!(refused, "the list of articles to show has more than 1000 numbers");
-    let words = "a".repeat(MOST_WORDS + 1);
+    let words = "a".repeat(MAX_QUERY_BYTES + 1);
     let refused = wait(library.search(&words, Selection::default())).unwrap_err().to_string();
     assert_eq!(refused, "what is searched for has more than 1024 bytes");
     // The maximum number of words.
     let words: String =
-        ('a'..='z').cycle().take(MOST_WORDS / 2).flat_map(|one| [one, ' ']).collect();
+        ('a'..='z').cycle().take(MAX_QUERY_BYTES / 2).flat_map(|one| [one, ' ']).collect();
     assert_eq!(wait(library.search(&words, Selection::default())).unwrap(), []);
-    let words: String = (0..MOST_WORDS / 4).map(|number| format!("{number:03} ")).collect();
+    let words: String = (0..MAX_QUERY_BYTES / 4).map(|number| format!("{number:03} ")).collect();
     assert_eq!(wait(library.search(&words, Selection::default())).unwrap(), []);
-    let words = "a.".repeat(MOST_WORDS / 2);
+    let words = "a.".repeat(MAX_QUERY_BYTES / 2);
     assert_eq!(wait(library.search(&words, Selection::default())).unwrap(), []);
 }
 
@@ -158,17 +161,17 @@ fn panicking_filter_affects_only_its_caller() {
 #[test]
 fn a_hold_of_a_host_is_kept_until_it_ends() {
     let (directory, library) = library();
-    let held =
-        |library: &SqliteLibrary, host: &str, now| wait(library.held(host, at(now))).unwrap();
+    let host_hold =
+        |library: &SqliteLibrary, host: &str, now| wait(library.host_hold(host, at(now))).unwrap();
     wait(library.hold("a.example", at(100), at(10))).unwrap();
     drop(library);
     let library = SqliteLibrary::open(directory.path()).unwrap();
-    assert_eq!(held(&library, "a.example", 99), Some(at(100)));
-    assert_eq!(held(&library, "a.example", 100), None);
-    assert_eq!(held(&library, "b.example", 10), None);
+    assert_eq!(host_hold(&library, "a.example", 99), Some(at(100)));
+    assert_eq!(host_hold(&library, "a.example", 100), None);
+    assert_eq!(host_hold(&library, "b.example", 10), None);
     wait(library.hold("a.example", at(50), at(20))).unwrap();
-    assert_eq!(held(&library, "a.example", 20), Some(at(50)));
+    assert_eq!(host_hold(&library, "a.example", 20), Some(at(50)));
     wait(library.hold("b.example", at(90), at(60))).unwrap();
-    assert_eq!(held(&library, "a.example", 20), None, "an ended hold is removed");
+    assert_eq!(host_hold(&library, "a.example", 20), None, "an ended hold is removed");
     assert!(wait(library.hold(&"x".repeat(70_000), at(90), at(60))).is_err());
 }

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use feedsync_aggregator::{
-    DueFeed, FeedHead, Keep, KeptArticle, KeptFeed, LATE_AT_MOST, Listed, MAX_CLAIM, MAX_HOLD,
-    MAX_PAUSE, NamedArticle, NewArticle, Place, Poll, PollState, ReaderName, Retention, Selection,
-    Settled,
+    ArticleFilter, DueFeed, FeedHead, ListEntry, ListPosition, MAX_CLAIM, MAX_HOLD, MAX_LATENESS,
+    MAX_PAUSE, NamedArticle, NewArticle, Poll, PollChanges, PollState, ReaderName, Retention,
+    Selection, StoredArticle, StoredFeed,
 };
 use feedsync_log::Millis;
 use feedsync_reader_api::{ArticleNumber, FeedNumber};
-use feedsync_reading_state::{ArticleId, FeedAddress, Remembered};
+use feedsync_reading_state::{ArticleId, FeedAddress, IdentificationState};
 
 #[derive(Debug, Default)]
 pub(crate) struct Model {
@@ -29,13 +29,13 @@ struct Feed {
     /// Time at which the last reader left.
     abandoned: Option<Millis>,
     head: FeedHead,
-    remembered: Remembered,
+    identification_state: IdentificationState,
     articles: BTreeMap<ArticleId, Article>,
 }
 
 #[derive(Debug)]
 struct Article {
-    kept: KeptArticle,
+    kept: StoredArticle,
     plain: String,
     is_present: bool,
 }
@@ -46,7 +46,7 @@ impl Feed {
     }
 
     /// Makes the feed due if its times were written while the clock was ahead.
-    fn distrust(&mut self, now: Millis) {
+    fn make_due_if_future(&mut self, now: Millis) {
         let PollState { due, checked, gone, .. } = self.state;
         let is_wrong = checked.is_some_and(|checked| checked > now)
             || (checked.is_none() && due > after(now, MAX_HOLD))
@@ -63,12 +63,12 @@ fn after(now: Millis, pause: Duration) -> Millis {
     now.after(pause.as_millis() as u64)
 }
 
-fn listed(article: &KeptArticle) -> Listed {
-    let KeptArticle { number, feed, published, shown, .. } = *article;
-    Listed { number, feed, published, shown }
+fn listed(article: &StoredArticle) -> ListEntry {
+    let StoredArticle { number, feed, published, sort_date, .. } = *article;
+    ListEntry { number, feed, published, sort_date }
 }
 
-fn named(article: &KeptArticle) -> NamedArticle {
+fn named(article: &StoredArticle) -> NamedArticle {
     NamedArticle { name: article.name.clone(), listed: listed(article) }
 }
 
@@ -98,7 +98,7 @@ impl Model {
                     claimed: None,
                     abandoned: Some(now),
                     head: FeedHead::default(),
-                    remembered: Remembered::default(),
+                    identification_state: IdentificationState::default(),
                     articles: BTreeMap::new(),
                 };
                 self.feeds.insert(FeedNumber::new(self.last_feed), feed);
@@ -131,24 +131,24 @@ impl Model {
         self.subscriptions.keys().cloned().collect()
     }
 
-    pub(crate) fn subscriptions(&self, reader: &ReaderName) -> Vec<KeptFeed> {
+    pub(crate) fn subscriptions(&self, reader: &ReaderName) -> Vec<StoredFeed> {
         let addresses = self.subscriptions.get(reader).into_iter().flatten();
         addresses.map(|address| self.feed_at(address).unwrap()).collect()
     }
 
-    pub(crate) fn feed(&self, number: FeedNumber) -> Option<KeptFeed> {
+    pub(crate) fn feed(&self, number: FeedNumber) -> Option<StoredFeed> {
         let feed = self.feeds.get(&number)?;
-        Some(KeptFeed {
+        Some(StoredFeed {
             number,
             address: feed.address.clone(),
             state: feed.state.clone(),
             head: feed.head.clone(),
             articles: feed.articles.len() as u64,
-            newest: feed.articles.values().map(|article| article.kept.shown).max(),
+            newest: feed.articles.values().map(|article| article.kept.sort_date).max(),
         })
     }
 
-    pub(crate) fn feed_at(&self, address: &FeedAddress) -> Option<KeptFeed> {
+    pub(crate) fn feed_at(&self, address: &FeedAddress) -> Option<StoredFeed> {
         self.feeds.keys().filter_map(|number| self.feed(*number)).find(|it| it.address == *address)
     }
 
@@ -161,7 +161,7 @@ impl Model {
         let read = self.feeds.iter().filter(|(_, feed)| self.is_read(feed));
         let read: Vec<FeedNumber> = read.map(|(number, _)| *number).collect();
         for number in read {
-            self.feeds.get_mut(&number).unwrap().distrust(now);
+            self.feeds.get_mut(&number).unwrap().make_due_if_future(now);
         }
         let mut claimed: Vec<DueFeed> = self
             .feeds
@@ -183,7 +183,7 @@ impl Model {
         self.feeds.values().filter(|feed| self.is_read(feed)).map(|feed| feed.state.due).min()
     }
 
-    pub(crate) fn hasten(&mut self, feeds: &[FeedNumber], now: Millis) {
+    pub(crate) fn make_due(&mut self, feeds: &[FeedNumber], now: Millis) {
         for (_, feed) in self.feeds.iter_mut().filter(|(number, _)| feeds.contains(number)) {
             if !feed.is_polled(now) {
                 feed.state.due = feed.state.due.min(now);
@@ -191,8 +191,10 @@ impl Model {
         }
     }
 
-    pub(crate) fn remembered(&self, feed: FeedNumber) -> Remembered {
-        self.feeds.get(&feed).map_or_else(Remembered::default, |feed| feed.remembered.clone())
+    pub(crate) fn identification_state(&self, feed: FeedNumber) -> IdentificationState {
+        self.feeds
+            .get(&feed)
+            .map_or_else(IdentificationState::default, |feed| feed.identification_state.clone())
     }
 
     /// Returns `None` if there is no such feed.
@@ -201,18 +203,18 @@ impl Model {
         number: FeedNumber,
         poll: &Poll,
         now: Millis,
-    ) -> Option<Settled> {
+    ) -> Option<PollChanges> {
         let feed = self.feeds.get_mut(&number)?;
         feed.state = poll.state.clone();
         feed.claimed = None;
-        let mut settled = Settled::default();
+        let mut settled = PollChanges::default();
         let Some(document) = &poll.document else { return Some(settled) };
         let told = |name: &ArticleId| document.articles.iter().any(|article| article.name == *name);
         feed.articles.iter_mut().for_each(|(name, article)| article.is_present = told(name));
         feed.head = document.head.clone();
-        feed.remembered = document.remembered.clone();
-        let newest = feed.articles.values().map(|article| article.kept.shown).max();
-        let late_at_most = LATE_AT_MOST.as_millis() as u64;
+        feed.identification_state = document.identification_state.clone();
+        let newest = feed.articles.values().map(|article| article.kept.sort_date).max();
+        let late_at_most = MAX_LATENESS.as_millis() as u64;
         let mut new: Vec<(Millis, Reverse<usize>, &NewArticle)> = Vec::new();
         let mut met = BTreeSet::new();
         for (place, first) in document.articles.iter().enumerate() {
@@ -239,20 +241,20 @@ impl Model {
         }
         new.sort_by_key(|(dated, place, _)| (*dated, *place));
         for (dated, _, told) in new {
-            let shown = match newest {
+            let sort_date = match newest {
                 Some(newest) if dated <= newest && now.get() <= dated.get() + late_at_most => {
                     Millis::new(newest.get() + 1).min(now)
                 }
                 _ => dated,
             };
             self.last_article += 1;
-            let kept = KeptArticle {
+            let kept = StoredArticle {
                 number: ArticleNumber::new(self.last_article),
                 feed: number,
                 name: told.name.clone(),
                 published: told.published.unwrap_or(now),
                 received: now,
-                shown,
+                sort_date,
                 changed: None,
                 text: told.text.clone(),
             };
@@ -265,7 +267,7 @@ impl Model {
         Some(settled)
     }
 
-    fn all(&self) -> impl Iterator<Item = &KeptArticle> {
+    fn all(&self) -> impl Iterator<Item = &StoredArticle> {
         self.feeds.values().flat_map(|feed| feed.articles.values()).map(|article| &article.kept)
     }
 
@@ -275,18 +277,18 @@ impl Model {
         last.map(|article| article.number)
     }
 
-    pub(crate) fn list(&self, selection: &Selection) -> Vec<Listed> {
-        let mut list: Vec<Listed> = self
+    pub(crate) fn list(&self, selection: &Selection) -> Vec<ListEntry> {
+        let mut list: Vec<ListEntry> = self
             .all()
             .map(listed)
             .filter(|row| selection.feeds.contains(&row.feed))
-            .filter(|row| selection.newer_than.is_none_or(|than| row.shown > than))
-            .filter(|row| selection.older_than.is_none_or(|than| row.shown < than))
+            .filter(|row| selection.newer_than.is_none_or(|than| row.sort_date > than))
+            .filter(|row| selection.older_than.is_none_or(|than| row.sort_date < than))
             .filter(|row| selection.keep.as_ref().is_none_or(|keep| keep(row)))
             .collect();
-        let key = |place: Place| {
-            let shown = if selection.by_number { Millis::default() } else { place.shown };
-            (shown, place.number)
+        let key = |place: ListPosition| {
+            let sort_date = if selection.by_number { Millis::default() } else { place.sort_date };
+            (sort_date, place.number)
         };
         list.sort_by_key(|row| key(row.place()));
         if !selection.oldest_first {
@@ -308,7 +310,7 @@ impl Model {
     pub(crate) fn count(
         &self,
         feeds: &[FeedNumber],
-        keep: Option<&Keep>,
+        keep: Option<&ArticleFilter>,
     ) -> BTreeMap<FeedNumber, u64> {
         let kept = |feed: &Feed| {
             let rows = feed.articles.values().map(|article| listed(&article.kept));
@@ -328,7 +330,7 @@ impl Model {
         names.iter().filter_map(find).collect()
     }
 
-    pub(crate) fn search(&self, words: &str, selection: &Selection) -> Vec<Listed> {
+    pub(crate) fn search(&self, words: &str, selection: &Selection) -> Vec<ListEntry> {
         let phrases: Vec<Vec<String>> = words
             .split(|gap: char| gap.is_whitespace() || gap.is_control())
             .map(tokens)
@@ -354,10 +356,10 @@ impl Model {
 
     pub(crate) fn sweep(&mut self, feed: FeedNumber, keep: &Retention) -> u64 {
         let Some(feed) = self.feeds.get_mut(&feed) else { return 0 };
-        let mut places: Vec<Place> =
+        let mut places: Vec<ListPosition> =
             feed.articles.values().map(|article| article.kept.place()).collect();
         places.sort();
-        let newest: BTreeSet<Place> = places.into_iter().rev().take(keep.newest).collect();
+        let newest: BTreeSet<ListPosition> = places.into_iter().rev().take(keep.newest).collect();
         let before = feed.articles.len();
         feed.articles.retain(|name, article| {
             article.is_present
@@ -368,13 +370,13 @@ impl Model {
         (before - feed.articles.len()) as u64
     }
 
-    pub(crate) fn forget(&mut self, abandoned_before: Millis) -> u64 {
+    pub(crate) fn delete_abandoned_feeds(&mut self, abandoned_before: Millis) -> u64 {
         let before = self.feeds.len();
         self.feeds.retain(|_, feed| feed.abandoned.is_none_or(|since| since >= abandoned_before));
         (before - self.feeds.len()) as u64
     }
 
-    pub(crate) fn articles(&self, numbers: &[ArticleNumber]) -> Vec<KeptArticle> {
+    pub(crate) fn articles(&self, numbers: &[ArticleNumber]) -> Vec<StoredArticle> {
         let find = |number| self.all().find(|article| article.number == number).cloned();
         numbers.iter().filter_map(|number| find(*number)).collect()
     }

@@ -8,7 +8,7 @@ use feedsync_aggregator::{
 use feedsync_formats::Entry;
 use feedsync_log::Millis;
 use feedsync_reader_api::FeedNumber;
-use feedsync_reading_state::{FeedAddress, Remembered, identify};
+use feedsync_reading_state::{FeedAddress, IdentificationState, identify};
 use tempfile::TempDir;
 
 use crate::wait;
@@ -63,8 +63,8 @@ pub(crate) fn told(articles: impl IntoIterator<Item = NewArticle>) -> Poll {
 }
 
 /// Identification state of entries with these identifiers.
-pub(crate) fn remembered(names: &[u8]) -> Remembered {
+pub(crate) fn identification_state(names: &[u8]) -> IdentificationState {
     let entry = |name: &u8| Entry { id: Some(format!("{name}")), ..Entry::default() };
     let entries: Vec<_> = names.iter().map(entry).collect();
-    identify(&entries, Remembered::default()).1
+    identify(&entries, IdentificationState::default()).1
 }

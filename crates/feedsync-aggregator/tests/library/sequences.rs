@@ -5,17 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use feedsync_aggregator::{
-    ArticleText, Enclosure, FeedHead, Keep, Library, LibraryError, Listed, NewArticle, Place, Poll,
-    PollState, PolledDocument, Retention, Selection, SqliteLibrary,
+    ArticleFilter, ArticleText, Enclosure, FeedHead, Library, LibraryError, ListEntry,
+    ListPosition, NewArticle, Poll, PollState, PolledDocument, Retention, Selection, SqliteLibrary,
 };
-use feedsync_formats::{ContentType, Wishes};
+use feedsync_formats::{ContentType, PollingHints};
 use feedsync_log::Millis;
 use feedsync_reader_api::{ArticleNumber, FeedNumber};
 use feedsync_reading_state::ArticleId;
 use proptest::prelude::*;
 
 use crate::model::Model;
-use crate::samples::{address, addresses, at, reader, remembered};
+use crate::samples::{address, addresses, at, identification_state, reader};
 use crate::wait;
 
 const FEEDS: u8 = 4;
@@ -62,23 +62,25 @@ fn state() -> impl Strategy<Value = PollState> {
     let moments = (moment(), prop::option::of(moment()), prop::option::of(moment()));
     let said = (text(), text(), prop::option::of(any::<[u8; 32]>()), text());
     let rest = (any::<bool>(), prop::option::of(0..FEEDS), 0..3u32, any::<u32>());
-    (moments, said, rest).prop_map(|(moments, said, (gone, led_to, failures, every))| PollState {
-        due: moments.0,
-        every: Duration::from_millis(every.into()),
-        checked: moments.1,
-        changed: moments.2,
-        etag: said.0,
-        last_modified: said.1,
-        digest: said.2,
-        failures,
-        fault: said.3,
-        gone,
-        led_to: led_to.map(address),
-        wishes: Wishes {
-            every: (every % 3 > 0).then(|| Duration::from_secs(every.into())),
-            idle_hours: every,
-            idle_days: u8::try_from(every % 256).unwrap(),
-        },
+    (moments, said, rest).prop_map(|(moments, said, (gone, redirect_target, failures, every))| {
+        PollState {
+            due: moments.0,
+            every: Duration::from_millis(every.into()),
+            checked: moments.1,
+            changed: moments.2,
+            etag: said.0,
+            last_modified: said.1,
+            digest: said.2,
+            failures,
+            fault: said.3,
+            gone,
+            redirect_target: redirect_target.map(address),
+            polling_hints: PollingHints {
+                every: (every % 3 > 0).then(|| Duration::from_secs(every.into())),
+                idle_hours: every,
+                idle_days: u8::try_from(every % 256).unwrap(),
+            },
+        }
     })
 }
 
@@ -137,18 +139,25 @@ fn document() -> impl Strategy<Value = PolledDocument> {
         site,
         hub,
     });
-    let known = prop::collection::vec(0..NAMES, 0..4).prop_map(|names| remembered(&names));
-    (head, prop::collection::vec(article(), 0..6), known)
-        .prop_map(|(head, articles, remembered)| PolledDocument { head, articles, remembered })
+    let known =
+        prop::collection::vec(0..NAMES, 0..4).prop_map(|names| identification_state(&names));
+    (head, prop::collection::vec(article(), 0..6), known).prop_map(
+        |(head, articles, identification_state)| PolledDocument {
+            head,
+            articles,
+            identification_state,
+        },
+    )
 }
 
 /// Filter that accepts one of `each` articles.
-fn one_of(each: i64) -> Keep {
+fn one_of(each: i64) -> ArticleFilter {
     Arc::new(move |row| (row.number.get() + row.feed.get()) % each == 0)
 }
 
 fn selection() -> impl Strategy<Value = Selection> {
-    let from = (moment(), number()).prop_map(|(shown, number)| Place { shown, number });
+    let from =
+        (moment(), number()).prop_map(|(sort_date, number)| ListPosition { sort_date, number });
     let bounds = (
         prop::option::weighted(0.3, from),
         prop::option::weighted(0.2, moment()),
@@ -241,8 +250,8 @@ impl Pair {
                 assert_eq!(claimed, self.model.claim(now, until, most));
             }
             Operation::Hasten(feeds) => {
-                wait(self.library().hasten(&feeds, now)).unwrap();
-                self.model.hasten(&feeds, now);
+                wait(self.library().make_due(&feeds, now)).unwrap();
+                self.model.make_due(&feeds, now);
             }
             Operation::Settle(feed, poll) => {
                 match wait(self.library().settle(feed, (*poll).clone(), now)) {
@@ -284,9 +293,10 @@ impl Pair {
                 assert_eq!(wait(self.library().sweep(feed, keep)).unwrap(), expected);
             }
             Operation::Forget(before) => {
-                let expected = self.model.forget(at(before));
+                let expected = self.model.delete_abandoned_feeds(at(before));
                 assert_eq!(
-                    wait(self.library().forget(at(before), &BTreeSet::new())).unwrap(),
+                    wait(self.library().delete_abandoned_feeds(at(before), &BTreeSet::new()))
+                        .unwrap(),
                     expected
                 );
             }
@@ -313,7 +323,10 @@ impl Pair {
         let feeds: Vec<FeedNumber> = (1..=40).map(FeedNumber::new).collect();
         for feed in &feeds {
             assert_eq!(wait(library.feed(*feed)).unwrap(), model.feed(*feed));
-            assert_eq!(wait(library.remembered(*feed)).unwrap(), model.remembered(*feed));
+            assert_eq!(
+                wait(library.identification_state(*feed)).unwrap(),
+                model.identification_state(*feed)
+            );
         }
         let everything = Selection { feeds, most: usize::MAX, ..Selection::default() };
         let list = wait(library.list(everything.clone())).unwrap();
@@ -321,11 +334,12 @@ impl Pair {
         let numbers: Vec<ArticleNumber> = list.iter().map(|row| row.number).collect();
         assert_eq!(wait(library.articles(&numbers)).unwrap(), model.articles(&numbers));
         for row in &list {
-            let behind = wait(library.count_behind(row.feed, Some(row.shown))).unwrap();
-            let is_behind = |other: &&Listed| other.feed == row.feed && other.shown > row.shown;
+            let behind = wait(library.count_after(row.feed, Some(row.sort_date))).unwrap();
+            let is_behind =
+                |other: &&ListEntry| other.feed == row.feed && other.sort_date > row.sort_date;
             assert_eq!(behind, list.iter().filter(is_behind).count() as u64);
             let all = list.iter().filter(|other| other.feed == row.feed).count() as u64;
-            assert_eq!(wait(library.count_behind(row.feed, None)).unwrap(), all);
+            assert_eq!(wait(library.count_after(row.feed, None)).unwrap(), all);
         }
         for article in model.articles(&numbers) {
             let before = wait(library.before(article.received)).unwrap();

@@ -1,6 +1,8 @@
 //! Tests of storing the outcome of a poll.
 
-use feedsync_aggregator::{LATE_AT_MOST, Library, LibraryError, MOST_ARTICLES, Selection, Settled};
+use feedsync_aggregator::{
+    Library, LibraryError, MAX_DOCUMENT_ARTICLES, MAX_LATENESS, PollChanges, Selection,
+};
 use feedsync_reader_api::FeedNumber;
 use proptest::prelude::*;
 
@@ -16,7 +18,7 @@ fn a_date_in_the_future_does_not_stand_above_everything() {
     let kept = wait(library.articles(&settled.added)).unwrap();
     let times: Vec<_> = kept
         .iter()
-        .map(|article| (article.name.as_str(), article.published, article.shown))
+        .map(|article| (article.name.as_str(), article.published, article.sort_date))
         .collect();
     assert_eq!(times, [("undated", at(10), at(10)), ("future", at(900), at(10))]);
     wait(library.settle(feed, told([article("later", Some(11), "")]), at(12))).unwrap();
@@ -29,7 +31,7 @@ fn a_date_in_the_future_does_not_stand_above_everything() {
 fn old_articles_are_placed_at_their_dates() {
     let (_directory, library) = library();
     let feed = feeds(&library, 1)[0];
-    let late = LATE_AT_MOST.as_millis() as u64;
+    let late = MAX_LATENESS.as_millis() as u64;
     let now = 9 * late;
     wait(library.settle(feed, told([article("first", Some(now - 5), "")]), at(now))).unwrap();
     let now = now + 10;
@@ -41,7 +43,7 @@ fn old_articles_are_placed_at_their_dates() {
     let settled = wait(library.settle(feed, told(past), at(now))).unwrap();
     let kept = wait(library.articles(&settled.added)).unwrap();
     let places: Vec<_> =
-        kept.iter().map(|kept| (kept.name.as_str(), now - kept.shown.get())).collect();
+        kept.iter().map(|kept| (kept.name.as_str(), now - kept.sort_date.get())).collect();
     assert_eq!(places, [("long ago", late + 1), ("late", 14), ("late, too", 14)]);
     assert_eq!(kept[1].published, at(now - late), "what it says itself stays");
 }
@@ -53,13 +55,13 @@ proptest! {
     #[test]
     fn late_articles_are_placed_above_marked_ones(
         polls in prop::collection::vec(
-            (1..1_000_000_u64, prop::collection::vec(prop::option::of(0..LATE_AT_MOST.as_millis() as u64), 0..4)),
+            (1..1_000_000_u64, prop::collection::vec(prop::option::of(0..MAX_LATENESS.as_millis() as u64), 0..4)),
             1..6,
         ),
     ) {
         let (_directory, library) = library();
         let feed = feeds(&library, 1)[0];
-        let mut now = LATE_AT_MOST.as_millis() as u64;
+        let mut now = MAX_LATENESS.as_millis() as u64;
         let mut name = 0;
         for (later, ages) in polls {
             now += later;
@@ -70,7 +72,7 @@ proptest! {
             });
             let settled = wait(library.settle(feed, told(articles), at(now))).unwrap();
             for kept in wait(library.articles(&settled.added)).unwrap() {
-                prop_assert!(Some(kept.shown) > newest && kept.shown <= at(now));
+                prop_assert!(Some(kept.sort_date) > newest && kept.sort_date <= at(now));
             }
         }
     }
@@ -84,7 +86,7 @@ fn changed_article_keeps_its_number_and_place() {
     let second = wait(library.settle(feed, told([article("a", Some(3), "two")]), at(20))).unwrap();
     assert_eq!((&second.added[..], second.changed), (&[][..], first.added.clone()));
     let kept = &wait(library.articles(&first.added)).unwrap()[0];
-    let moments = (kept.published, kept.received, kept.shown, kept.changed);
+    let moments = (kept.published, kept.received, kept.sort_date, kept.changed);
     assert_eq!(moments, (at(10), at(10), at(10), Some(at(20))));
     assert_eq!(kept.text.title.as_deref(), Some("two"));
     let again = wait(library.settle(feed, told([article("a", Some(4), "two")]), at(30))).unwrap();
@@ -96,9 +98,12 @@ fn oversized_poll_changes_nothing() {
     let (_directory, library) = library();
     let feed = feeds(&library, 1)[0];
     let before = wait(library.feed(feed)).unwrap();
-    let articles = (0..=MOST_ARTICLES).map(|number| article(&number.to_string(), None, ""));
+    let articles = (0..=MAX_DOCUMENT_ARTICLES).map(|number| article(&number.to_string(), None, ""));
     let refused = wait(library.settle(feed, told(articles), at(10))).unwrap_err();
-    assert!(matches!(refused, LibraryError::TooMuch { most: MOST_ARTICLES, .. }), "{refused}");
+    assert!(
+        matches!(refused, LibraryError::TooMuch { most: MAX_DOCUMENT_ARTICLES, .. }),
+        "{refused}"
+    );
     assert_eq!(wait(library.feed(feed)).unwrap(), before);
 }
 
@@ -118,7 +123,7 @@ fn refused_write_does_not_affect_others_in_the_commit() {
             settle(feeds[2])
         )
     });
-    let added = |answer: Result<Settled, _>| answer.unwrap().added.len();
+    let added = |answer: Result<PollChanges, _>| answer.unwrap().added.len();
     assert_eq!((added(answers.0), added(answers.2), added(answers.4)), (1, 1, 1));
     for refused in [answers.1, answers.3] {
         assert!(matches!(refused, Err(LibraryError::NoFeed(feed)) if feed == none));

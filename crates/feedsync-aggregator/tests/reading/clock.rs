@@ -9,8 +9,8 @@ const HOUR: u64 = 3_600_000;
 const YEAR: u64 = 365 * 24 * HOUR;
 
 async fn states(scene: &Scene) -> Vec<PollState> {
-    let shelf = scene.somebody().await.shelf().await.unwrap();
-    shelf.feeds().iter().map(|feed| feed.kept.state.clone()).collect()
+    let subscription_view = scene.somebody().await.subscription_view().await.unwrap();
+    subscription_view.feeds().iter().map(|feed| feed.kept.state.clone()).collect()
 }
 
 /// Subscribes to feeds, polls them while the clock is ahead, and sets it back.
@@ -56,7 +56,7 @@ async fn a_claim_that_was_made_in_the_future_does_not_count() {
     scene.wait(48 * HOUR);
     assert_eq!(scene.schedule.claim(9).await.unwrap().len(), 1);
     assert_eq!(scene.poll().await, 0);
-    scene.schedule.hasten(&[claimed[0].number]).await.unwrap();
+    scene.schedule.make_due(&[claimed[0].number]).await.unwrap();
     assert_eq!(scene.poll().await, 0);
 }
 

@@ -10,9 +10,9 @@ use axum::extract::Path;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
-use feedsync_aggregator::{KeptFeed, MOST_ARTICLES};
+use feedsync_aggregator::{MAX_DOCUMENT_ARTICLES, StoredFeed};
 use feedsync_client::fetch::{Policy, Private};
-use feedsync_reading_state::{Filing, ListedFeed, SubscriptionList};
+use feedsync_reading_state::{ImportPolicy, ListedFeed, SubscriptionList};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::stream;
@@ -104,7 +104,7 @@ fn long() -> String {
 }
 
 /// Subscribes to feeds with short timeouts and polls all of them; returns the feeds in the order of the paths.
-async fn asked(paths: &[&str]) -> Vec<KeptFeed> {
+async fn asked(paths: &[&str]) -> Vec<StoredFeed> {
     let policy = Policy {
         idle: Duration::from_millis(500),
         overall: Duration::from_secs(2),
@@ -122,11 +122,12 @@ async fn asked(paths: &[&str]) -> Vec<KeptFeed> {
         folder: Default::default(),
     });
     let list = SubscriptionList { feeds: feeds.collect(), ..SubscriptionList::default() };
-    person.subscribe(&list, Filing::Kept).await.unwrap();
-    person.shelf().await.unwrap();
+    person.subscribe(&list, ImportPolicy::KeepExisting).await.unwrap();
+    person.subscription_view().await.unwrap();
     assert_eq!(scene.poll().await, paths.len() + 1);
-    let shelf = person.shelf().await.unwrap();
-    let kept = |address: &str| shelf.feed_at(&address.parse().unwrap()).unwrap().kept.clone();
+    let subscription_view = person.subscription_view().await.unwrap();
+    let kept =
+        |address: &str| subscription_view.feed_at(&address.parse().unwrap()).unwrap().kept.clone();
     assert_eq!(kept(&good).articles, 2, "the others are read");
     paths.iter().map(|path| kept(&format!("{base}{path}"))).collect()
 }
@@ -159,7 +160,7 @@ async fn oversized_feeds_are_reported_and_not_stored() {
 async fn long_contents_are_truncated() {
     let feeds = asked(&["/many", "/long", "/laughs"]).await;
     let [many, long, laughs] = &*feeds else { panic!("three feeds") };
-    assert_eq!((many.articles, many.state.failures), (MOST_ARTICLES as u64, 0));
+    assert_eq!((many.articles, many.state.failures), (MAX_DOCUMENT_ARTICLES as u64, 0));
     assert!(many.state.fault.as_ref().unwrap().contains(" left out: "), "{:?}", many.state.fault);
     assert_eq!((long.articles, &long.state.fault), (1, &None));
     assert!(long.head.title.as_ref().unwrap().len() < 1 << 20);

@@ -32,23 +32,23 @@ async fn marks_are_records_and_all_of_a_feed_is_one() {
     scene.web.feed("/feed", &items);
     scene.subscribe(&person, &["/feed"]).await;
     scene.poll().await;
-    let shelf = person.shelf().await.unwrap();
-    assert_eq!(unread(&shelf), [500]);
+    let subscription_view = person.subscription_view().await.unwrap();
+    assert_eq!(unread(&subscription_view), [500]);
     let before = length(&scene).await;
-    let feeds: Vec<_> = shelf.feeds().iter().collect();
+    let feeds: Vec<_> = subscription_view.feeds().iter().collect();
     assert_eq!(person.mark_all(&feeds, None).await.unwrap(), 1);
     assert!(length(&scene).await - before < 300, "one record");
-    assert_eq!(unread(&person.shelf().await.unwrap()), [0]);
+    assert_eq!(unread(&person.subscription_view().await.unwrap()), [0]);
     // Later articles are unread, and a mark up to a date ends there.
     let later: Vec<_> = [("x", AT + 1_000), ("y", AT + 2_000)].into();
     scene.web.feed("/feed", &later);
     scene.wait(48 * 3_600_000);
     scene.poll().await;
-    let shelf = person.shelf().await.unwrap();
-    assert_eq!(unread(&shelf), [2]);
-    let feeds: Vec<_> = shelf.feeds().iter().collect();
+    let subscription_view = person.subscription_view().await.unwrap();
+    assert_eq!(unread(&subscription_view), [2]);
+    let feeds: Vec<_> = subscription_view.feeds().iter().collect();
     person.mark_all(&feeds, Some(Millis::new((AT + 1_500) * 1_000))).await.unwrap();
-    assert_eq!(unread(&person.shelf().await.unwrap()), [1]);
+    assert_eq!(unread(&person.subscription_view().await.unwrap()), [1]);
 }
 
 #[tokio::test]
@@ -62,7 +62,7 @@ async fn changes_are_visible_to_other_devices_at_once() {
     let at = Some(Millis::new(AT * 1_000));
     let read = Action::Read { article: "a".parse().unwrap(), at };
     other.act(&[(address, read)]).await.unwrap();
-    assert_eq!(unread(&one.shelf().await.unwrap()), [1]);
+    assert_eq!(unread(&one.subscription_view().await.unwrap()), [1]);
     let state = told(&scene).await;
     let feed = state.feed(&scene.web.url("/feed")).unwrap();
     assert!(feed.is_read(&"a".parse().unwrap(), at) && feed.is_subscribed());
@@ -76,14 +76,14 @@ async fn articles_of_other_feeds_cannot_be_marked() {
     scene.web.feed("/feed", &[("a", AT)]);
     scene.subscribe(&person, &["/feed"]).await;
     scene.poll().await;
-    let shelf = person.shelf().await.unwrap();
+    let subscription_view = person.subscription_view().await.unwrap();
     let number = feedsync_reader_api::ArticleNumber::new(1);
-    let address = shelf.feeds()[0].subscription.address.clone();
+    let address = subscription_view.feeds()[0].subscription.address.clone();
     person.act(&[(address, Action::Unsubscribe)]).await.unwrap();
     let before = length(&scene).await;
     assert_eq!(person.mark(&[number], true).await.unwrap().found, 0);
     assert_eq!(length(&scene).await, before);
-    assert!(person.shelf().await.unwrap().feeds().is_empty());
+    assert!(person.subscription_view().await.unwrap().feeds().is_empty());
 }
 
 /// A complete state is transferred from one hub to another and recorded in its log. Where marks differ, the newer
@@ -101,14 +101,14 @@ async fn merged_state_is_recorded_in_the_log() {
     one.mark(&[a, b], true).await.unwrap();
     let everything = one.everything().await.unwrap();
     assert_eq!(everything.covers, None);
-    let changes = other.take_in(everything.state.clone()).await.unwrap();
+    let changes = other.merge_state(everything.state.clone()).await.unwrap();
     assert!(changes >= 4, "{changes}");
     assert_eq!(told(&there).await, everything.state);
     assert_eq!(other.everything().await.unwrap(), everything);
     let before = length(&there).await;
-    assert_eq!(other.take_in(everything.state).await.unwrap(), 0);
+    assert_eq!(other.merge_state(everything.state).await.unwrap(), 0);
     assert_eq!(length(&there).await, before);
-    assert_eq!(other.shelf().await.unwrap().feeds().len(), 1);
+    assert_eq!(other.subscription_view().await.unwrap().feeds().len(), 1);
 }
 
 #[derive(Debug, Clone)]
@@ -161,8 +161,8 @@ async fn run(deeds: Vec<Deed>) {
                 people[who].star(&numbers(of), is_starred).await.unwrap();
             }
             Deed::All(who, at) => {
-                let shelf = people[who].shelf().await.unwrap();
-                let feeds: Vec<_> = shelf.feeds().iter().collect();
+                let subscription_view = people[who].subscription_view().await.unwrap();
+                let feeds: Vec<_> = subscription_view.feeds().iter().collect();
                 let until = at.map(|at| Millis::new((AT + at) * 1_000));
                 people[who].mark_all(&feeds, until).await.unwrap();
             }
@@ -179,7 +179,10 @@ async fn run(deeds: Vec<Deed>) {
             }
             Deed::Wait(millis) => scene.wait(millis),
         }
-        let shelves = [people[0].shelf().await.unwrap(), people[1].shelf().await.unwrap()];
+        let shelves = [
+            people[0].subscription_view().await.unwrap(),
+            people[1].subscription_view().await.unwrap(),
+        ];
         let state = told(&scene).await;
         let address = scene.web.url("/feed");
         let known = state.feed(&address).unwrap();
@@ -188,11 +191,11 @@ async fn run(deeds: Vec<Deed>) {
         let listed = scene.library.list(all).await.unwrap();
         let of_all: Vec<_> = listed.iter().map(|listed| listed.number).collect();
         let named = scene.library.named(&of_all).await.unwrap();
-        for shelf in &shelves {
-            let feed = &shelf.feeds()[0];
+        for subscription_view in &shelves {
+            let feed = &subscription_view.feeds()[0];
             let mut unread = 0;
             for article in &named {
-                let is_read = known.is_read(&article.name, Some(article.listed.shown));
+                let is_read = known.is_read(&article.name, Some(article.listed.sort_date));
                 assert_eq!(feed.marks.is_read(&article.listed), is_read, "{article:?}");
                 let is_starred = known.is_starred(&article.name);
                 assert_eq!(feed.marks.is_starred(article.listed.number), is_starred);

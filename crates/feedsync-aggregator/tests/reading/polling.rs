@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use feedsync_aggregator::{ArticleText, KeptFeed, Selection};
-use feedsync_aggregator::{FeedSchedule, SHORTEST};
+use feedsync_aggregator::{ArticleText, Selection, StoredFeed};
+use feedsync_aggregator::{FeedSchedule, MIN_POLL_INTERVAL};
 use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_endpoint::{NewUser, Password};
 use feedsync_store::UserName;
@@ -13,10 +13,12 @@ use crate::scene::{BEGIN, Page, Scene, rss};
 const AT: u64 = BEGIN / 1_000 - 86_400;
 const HOUR: u64 = 3_600_000;
 
-async fn only(scene: &Scene) -> KeptFeed {
+async fn only(scene: &Scene) -> StoredFeed {
     let person = scene.somebody().await;
-    let shelf = person.shelf().await.unwrap();
-    let [feed] = shelf.feeds() else { panic!("{} feeds", shelf.feeds().len()) };
+    let subscription_view = person.subscription_view().await.unwrap();
+    let [feed] = subscription_view.feeds() else {
+        panic!("{} feeds", subscription_view.feeds().len())
+    };
     feed.kept.clone()
 }
 
@@ -35,7 +37,7 @@ async fn feeds_are_polled_when_due_and_parsed_when_changed() {
     assert_eq!(scene.poll().await, 0, "it was asked just now");
     let feed = only(&scene).await;
     assert_eq!((feed.articles, feed.head.title.as_deref()), (1, Some("News")));
-    assert!(feed.state.due >= scene.now().after(SHORTEST.as_millis() as u64));
+    assert!(feed.state.due >= scene.now().after(MIN_POLL_INTERVAL.as_millis() as u64));
     scene.web.asked();
 
     scene.wait(48 * HOUR);
@@ -50,7 +52,7 @@ async fn feeds_are_polled_when_due_and_parsed_when_changed() {
     scene.poll().await;
     let feed = only(&scene).await;
     assert_eq!(feed.articles, 2);
-    assert_eq!(person.shelf().await.unwrap().feeds()[0].unread, 2);
+    assert_eq!(person.subscription_view().await.unwrap().feeds()[0].unread, 2);
 }
 
 #[tokio::test]
@@ -64,7 +66,7 @@ async fn permanent_redirects_are_stored_and_discarded_after_failures() {
     scene.subscribe(&person, &["/old"]).await;
     scene.poll().await;
     let feed = only(&scene).await;
-    assert_eq!(feed.state.led_to.as_ref().unwrap().as_str(), scene.web.url("/new"));
+    assert_eq!(feed.state.redirect_target.as_ref().unwrap().as_str(), scene.web.url("/new"));
     scene.web.asked();
     scene.web.put("/new", Page { status: 500, ..Page::default() });
     let mut paths = Vec::new();
@@ -132,7 +134,10 @@ async fn a_feed_in_whose_place_a_page_is_shown_is_doubted_first() {
         scene.wait(48 * HOUR);
         scene.poll().await;
         let feed = only(&scene).await;
-        assert_eq!((feed.state.failures, feed.articles, feed.state.led_to), (failures, 1, None));
+        assert_eq!(
+            (feed.state.failures, feed.articles, feed.state.redirect_target),
+            (failures, 1, None)
+        );
     }
     scene.wait(48 * HOUR);
     scene.poll().await;
@@ -153,7 +158,7 @@ async fn feeds_that_a_web_page_names_are_tried_until_one_is_readable() {
     scene.subscribe(&person, &["/"]).await;
     scene.poll().await;
     let state = only(&scene).await.state;
-    assert_eq!((state.led_to, state.failures, state.gone), (None, 1, false));
+    assert_eq!((state.redirect_target, state.failures, state.gone), (None, 1, false));
     assert!(state.fault.unwrap().contains("410"));
     let asked: Vec<_> = scene.web.asked().into_iter().map(|(path, _)| path).collect();
     assert_eq!(asked, ["/", "/gone", "/page", "/feed", "/late", "/comments/feed"]);
@@ -163,7 +168,7 @@ async fn feeds_that_a_web_page_names_are_tried_until_one_is_readable() {
     scene.wait(48 * HOUR);
     scene.poll().await;
     let feed = only(&scene).await;
-    assert_eq!(feed.state.led_to.unwrap().as_str(), scene.web.url("/feed"));
+    assert_eq!(feed.state.redirect_target.unwrap().as_str(), scene.web.url("/feed"));
     assert_eq!((feed.articles, feed.state.fault), (1, None));
 }
 
@@ -193,18 +198,18 @@ async fn retry_after_holds_for_the_whole_host() {
         assert_eq!(asked(), ["/busy"]);
         scene.subscribe(&person, &["/busy", "/feed", "/new"]).await;
         assert_eq!(scene.poll().await, 2);
-        let shelf = person.shelf().await.unwrap();
-        let all: Vec<_> = shelf.feeds().iter().map(|feed| feed.kept.number).collect();
+        let subscription_view = person.subscription_view().await.unwrap();
+        let all: Vec<_> = subscription_view.feeds().iter().map(|feed| feed.kept.number).collect();
         scene.wait(HOUR);
-        scene.schedule.hasten(&all).await.unwrap();
+        scene.schedule.make_due(&all).await.unwrap();
         assert_eq!(scene.poll().await, 3);
         scene.wait((hours - 1) * HOUR - 1);
-        scene.schedule.hasten(&all).await.unwrap();
+        scene.schedule.make_due(&all).await.unwrap();
         scene.poll().await;
         assert_eq!(asked(), Vec::<String>::new(), "{status} {retry_after}");
         scene.web.feed("/busy", &[("a", AT)]);
         scene.wait(1);
-        scene.schedule.hasten(&all).await.unwrap();
+        scene.schedule.make_due(&all).await.unwrap();
         scene.poll().await;
         assert!(asked().contains(&"/feed".to_owned()), "{status} {retry_after}");
     }
@@ -271,7 +276,7 @@ async fn gone_feeds_are_not_polled_and_unreadable_ones_report_the_reason() {
     assert_eq!(scene.poll().await, 0);
     // A user requests it again.
     let number = only(&scene).await.number;
-    scene.schedule.hasten(&[number]).await.unwrap();
+    scene.schedule.make_due(&[number]).await.unwrap();
     scene
         .web
         .put("/gone", Page { status: 200, body: "<rss><channel>".to_owned(), ..Page::default() });
@@ -379,7 +384,7 @@ async fn icon_of_a_site_is_stored_and_fetched_once_a_month() {
     };
     assert_eq!(scene.poll().await, 2);
     assert_eq!(pictures(), 1);
-    let site = person.shelf().await.unwrap().feeds()[0].site();
+    let site = person.subscription_view().await.unwrap().feeds()[0].site();
     let kept = async || scene.library.icon(&site).await.unwrap().unwrap().icon;
     let icon = kept().await.unwrap();
     assert_eq!((&*icon.media_type, &*icon.bytes), ("image/gif", &b"GIF89a and so on"[..]));

@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
-use feedsync_aggregator::{FeedSchedule, Person, Readers, Shelf, WebFinder};
+use feedsync_aggregator::{FeedSchedule, Person, Readers, SubscriptionView, WebFinder};
 use feedsync_aggregator::{Library, SqliteLibrary};
 use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_endpoint::Endpoint;
 use feedsync_log::Millis;
-use feedsync_reading_state::{Filing, ListedFeed, SubscriptionList};
+use feedsync_reading_state::{ImportPolicy, ListedFeed, SubscriptionList};
 use feedsync_store::{EndpointName, Environment, MemoryStore, Moment};
 use tempfile::TempDir;
 use tokio::sync::Notify;
@@ -60,10 +60,10 @@ impl Scene {
         let store = MemoryStore::new(&name, clock.clone());
         let endpoint = Endpoint::new(Arc::new(store), clock.clone());
         let library: Arc<dyn Library> = Arc::new(SqliteLibrary::open(directory.path()).unwrap());
-        let bell = Arc::new(Notify::new());
+        let notifier = Arc::new(Notify::new());
         let fetcher = Fetcher::new(policy).unwrap();
         let schedule =
-            FeedSchedule::new(Arc::clone(&library), endpoint.clone(), fetcher.clone(), bell);
+            FeedSchedule::new(Arc::clone(&library), endpoint.clone(), fetcher.clone(), notifier);
         let web = Web::start().await;
         Self { clock, endpoint, library, schedule, web, fetcher, _directory: directory }
     }
@@ -116,8 +116,8 @@ impl Scene {
         };
         let feeds = paths.iter().map(listed).collect();
         let list = SubscriptionList { feeds, ..SubscriptionList::default() };
-        person.subscribe(&list, Filing::Kept).await.unwrap();
-        person.shelf().await.unwrap();
+        person.subscribe(&list, ImportPolicy::KeepExisting).await.unwrap();
+        person.subscription_view().await.unwrap();
     }
 }
 
@@ -205,6 +205,6 @@ fn answer(status: u16, body: String) -> Response {
 }
 
 /// Numbers of unread articles of the feeds of a shelf.
-pub(crate) fn unread(shelf: &Shelf) -> Vec<u64> {
-    shelf.feeds().iter().map(|feed| feed.unread).collect()
+pub(crate) fn unread(subscription_view: &SubscriptionView) -> Vec<u64> {
+    subscription_view.feeds().iter().map(|feed| feed.unread).collect()
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use feedsync_aggregator::Listed;
-use feedsync_aggregator::{Person, Selected, Shelf, select, total};
+use feedsync_aggregator::ListEntry;
+use feedsync_aggregator::{Person, Selected, SubscriptionView, select, total};
 use feedsync_reader_api::{
     ArticleNumber, FeedName, Folders, Label, Order, Selection, Span, Stream,
 };
@@ -27,19 +27,29 @@ async fn scene() -> (Scene, Arc<Person>) {
     (scene, person)
 }
 
-async fn listed(scene: &Scene, shelf: &Arc<Shelf>, asked: &Selection) -> Selected {
-    let folders = Folders::new(shelf.feeds().iter().map(|feed| &feed.subscription.folder));
+async fn listed(
+    scene: &Scene,
+    subscription_view: &Arc<SubscriptionView>,
+    asked: &Selection,
+) -> Selected {
+    let folders =
+        Folders::new(subscription_view.feeds().iter().map(|feed| &feed.subscription.folder));
     let (library, now) = (&*scene.library, scene.now());
     let all = Selection { skip: 0, count: 99, from: None, ..asked.clone() };
-    let all = select(library, shelf, &folders, &all, now).await.unwrap().listed.len() as u64;
-    assert_eq!(total(library, shelf, &folders, asked, now).await.unwrap(), all, "{asked:?}");
-    select(library, shelf, &folders, asked, now).await.unwrap()
+    let all =
+        select(library, subscription_view, &folders, &all, now).await.unwrap().listed.len() as u64;
+    assert_eq!(
+        total(library, subscription_view, &folders, asked, now).await.unwrap(),
+        all,
+        "{asked:?}"
+    );
+    select(library, subscription_view, &folders, asked, now).await.unwrap()
 }
 
 /// Names of the listed articles, derived from their dates.
 fn names(selected: &Selected) -> String {
-    let name = |listed: &Listed| {
-        let place = listed.shown.get() / 1_000 - AT - 1;
+    let name = |listed: &ListEntry| {
+        let place = listed.sort_date.get() / 1_000 - AT - 1;
         char::from(b'a' + u8::try_from(place).unwrap())
     };
     selected.listed.iter().map(name).collect()
@@ -53,18 +63,19 @@ fn number_of(selected: &Selected, name: char) -> ArticleNumber {
 #[tokio::test]
 async fn streams_are_feeds_folders_and_marks_and_each_bounds_the_others() {
     let (scene, person) = scene().await;
-    let shelf = person.shelf().await.unwrap();
-    let all = listed(&scene, &shelf, &Selection::newest(Stream::All, 99)).await;
+    let subscription_view = person.subscription_view().await.unwrap();
+    let all = listed(&scene, &subscription_view, &Selection::newest(Stream::All, 99)).await;
     assert_eq!(names(&all), "fedcba");
     let of = |names: &str| -> Vec<_> { names.chars().map(|name| number_of(&all, name)).collect() };
     person.mark(&of("ab"), true).await.unwrap();
     person.star(&of("bc"), true).await.unwrap();
     person.tag(&of("cf"), &"later".parse().unwrap(), true).await.unwrap();
-    let shelf = person.shelf().await.unwrap();
+    let subscription_view = person.subscription_view().await.unwrap();
     let label = |text: &str| Stream::Label(text.parse::<Label>().unwrap());
-    let feed = |number: usize| Stream::Feed(FeedName::Number(shelf.feeds()[number].number()));
+    let feed =
+        |number: usize| Stream::Feed(FeedName::Number(subscription_view.feeds()[number].number()));
     let by_address = Stream::Feed(FeedName::Address(scene.web.url("/two").parse().unwrap()));
-    let one = shelf.feeds().iter().position(|feed| feed.folder().is_none()).unwrap();
+    let one = subscription_view.feeds().iter().position(|feed| feed.folder().is_none()).unwrap();
     let cases = [
         (Stream::All, vec![], vec![], "fedcba"),
         (feed(one), vec![], vec![], "eca"),
@@ -84,19 +95,19 @@ async fn streams_are_feeds_folders_and_marks_and_each_bounds_the_others() {
     ];
     for (stream, include, exclude, expected) in cases {
         let asked = Selection { include, exclude, ..Selection::newest(stream, 99) };
-        assert_eq!(names(&listed(&scene, &shelf, &asked).await), expected, "{asked:?}");
+        assert_eq!(names(&listed(&scene, &subscription_view, &asked).await), expected, "{asked:?}");
     }
 }
 
 #[tokio::test]
 async fn a_list_goes_on_where_it_stopped_in_either_direction() {
     let (scene, person) = scene().await;
-    let shelf = person.shelf().await.unwrap();
+    let subscription_view = person.subscription_view().await.unwrap();
     for (descending, expected) in [(true, "fedcba"), (false, "abcdef")] {
         let (mut found, mut from) = (String::new(), None);
         loop {
             let asked = Selection { descending, from, ..Selection::newest(Stream::All, 4) };
-            let selected = listed(&scene, &shelf, &asked).await;
+            let selected = listed(&scene, &subscription_view, &asked).await;
             found += &names(&selected);
             from = selected.next;
             if from.is_none() {
@@ -106,7 +117,7 @@ async fn a_list_goes_on_where_it_stopped_in_either_direction() {
         assert_eq!(found, expected);
     }
     let skipped = Selection { skip: 2, ..Selection::newest(Stream::All, 2) };
-    assert_eq!(names(&listed(&scene, &shelf, &skipped).await), "dc");
+    assert_eq!(names(&listed(&scene, &subscription_view, &skipped).await), "dc");
 }
 
 #[tokio::test]
@@ -115,26 +126,26 @@ async fn moments_numbers_words_and_orders_bound_and_arrange() {
     scene.wait(3_600_000);
     let before = scene.now();
     scene.web.feed("/one", &[("g", AT - 9 * 86_400), ("e", AT + 5)]);
-    let number = person.shelf().await.unwrap().feeds()[0].number();
-    let other = person.shelf().await.unwrap().feeds()[1].number();
-    scene.schedule.hasten(&[number, other]).await.unwrap();
+    let number = person.subscription_view().await.unwrap().feeds()[0].number();
+    let other = person.subscription_view().await.unwrap().feeds()[1].number();
+    scene.schedule.make_due(&[number, other]).await.unwrap();
     scene.poll().await;
-    let shelf = person.shelf().await.unwrap();
+    let subscription_view = person.subscription_view().await.unwrap();
     let asked = || Selection::newest(Stream::All, 99);
     // The article arrived last, but has the earliest sort date.
     let mut came = asked();
     came.received.from = Some(before);
-    assert_eq!(listed(&scene, &shelf, &came).await.listed.len(), 1);
+    assert_eq!(listed(&scene, &subscription_view, &came).await.listed.len(), 1);
     came = asked();
     came.received.to = Some(before.before(1));
-    assert_eq!(names(&listed(&scene, &shelf, &came).await), "fedcba");
+    assert_eq!(names(&listed(&scene, &subscription_view, &came).await), "fedcba");
     let mut published = asked();
     published.published.from = Some(feedsync_log::Millis::new((AT + 5) * 1_000));
-    assert_eq!(names(&listed(&scene, &shelf, &published).await), "fe");
+    assert_eq!(names(&listed(&scene, &subscription_view, &published).await), "fe");
     let searched = Selection { search: Some("ABOUT c".to_owned()), ..asked() };
-    assert_eq!(names(&listed(&scene, &shelf, &searched).await), "c");
+    assert_eq!(names(&listed(&scene, &subscription_view, &searched).await), "c");
     let by_number = Selection { order: Order::Number, ..asked() };
-    let numbers: Vec<_> = listed(&scene, &shelf, &by_number)
+    let numbers: Vec<_> = listed(&scene, &subscription_view, &by_number)
         .await
         .listed
         .iter()
@@ -142,9 +153,9 @@ async fn moments_numbers_words_and_orders_bound_and_arrange() {
         .collect();
     assert_eq!(numbers, [7, 6, 5, 4, 3, 2, 1]);
     let above = Selection { above: Some(ArticleNumber::new(5)), ..by_number };
-    assert_eq!(listed(&scene, &shelf, &above).await.listed.len(), 2);
+    assert_eq!(listed(&scene, &subscription_view, &above).await.listed.len(), 2);
     let by_title = Selection { order: Order::Title, descending: false, count: 3, ..asked() };
-    assert_eq!(names(&listed(&scene, &shelf, &by_title).await), "abc");
+    assert_eq!(names(&listed(&scene, &subscription_view, &by_title).await), "abc");
 }
 
 /// Articles that arrived since a time count as changed, independent of their sort date.
@@ -156,10 +167,11 @@ async fn late_articles_count_as_changed() {
     let dates = [("a", AT + 1), ("c", AT + 3), ("e", AT + 5), ("g", AT)];
     scene.web.feed("/one", &dates);
     scene.poll().await;
-    let shelf = person.shelf().await.unwrap();
+    let subscription_view = person.subscription_view().await.unwrap();
     let changed = Span { from: Some(since.after(1)), to: None };
     let asked = Selection { changed, ..Selection::newest(Stream::All, 9) };
-    let found = listed(&scene, &shelf, &asked).await.listed;
-    let shown: Vec<_> = found.iter().map(|listed| listed.shown.get() / 1_000 - AT).collect();
-    assert_eq!(shown, [0]);
+    let found = listed(&scene, &subscription_view, &asked).await.listed;
+    let sort_date: Vec<_> =
+        found.iter().map(|listed| listed.sort_date.get() / 1_000 - AT).collect();
+    assert_eq!(sort_date, [0]);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use feedsync_aggregator::{Newsreading, Readers, Swept};
+use feedsync_aggregator::{Newsreading, Readers, SweepResult};
 use feedsync_client::{StoredLog, synchronise_reader};
 use feedsync_endpoint::reading_collection;
 use feedsync_log::Device;
@@ -46,8 +46,11 @@ async fn old_articles_are_deleted_and_starred_ones_stay() {
     // 201 articles without the newest hundred, the starred one, and the one in the current document.
     assert_eq!(sweep(Some(4)).await, 99);
     assert_eq!(sweep(Some(4)).await, 0);
-    let shelf = person.shelf().await.unwrap();
-    assert_eq!((shelf.feeds()[0].kept.articles, shelf.feeds()[0].unread), (102, 102));
+    let subscription_view = person.subscription_view().await.unwrap();
+    assert_eq!(
+        (subscription_view.feeds()[0].kept.articles, subscription_view.feeds()[0].unread),
+        (102, 102)
+    );
 }
 
 #[tokio::test]
@@ -61,11 +64,11 @@ async fn feeds_without_subscriptions_are_deleted_after_a_month() {
     // A user whose log was deleted has no subscriptions.
     let collection = reading_collection(None);
     scene.endpoint.drop_collection(&collection).await.unwrap();
-    newsreading.look(&scene.endpoint).await.unwrap();
+    newsreading.poll_subscriptions(&scene.endpoint).await.unwrap();
     let swept = async || newsreading.sweep(&scene.endpoint, None).await.unwrap();
-    assert_eq!(swept().await, Swept::default());
+    assert_eq!(swept().await, SweepResult::default());
     scene.wait(31 * DAY);
-    assert_eq!(swept().await, Swept { articles: 0, feeds: 1 });
+    assert_eq!(swept().await, SweepResult { articles: 0, feeds: 1 });
     let address = scene.web.url("/feed").parse().unwrap();
     assert_eq!(scene.library.feed_at(&address).await.unwrap(), None);
 }
@@ -84,18 +87,18 @@ async fn feeds_with_starred_articles_stay_after_their_subscriptions_ended() {
     let leave = |feed: &FeedAddress| (feed.clone(), Action::Unsubscribe);
     person.act(&[(starred.clone(), star)]).await.unwrap();
     person.act(&[leave(&starred), leave(&address("/other"))]).await.unwrap();
-    assert!(person.shelf().await.unwrap().feeds().is_empty());
+    assert!(person.subscription_view().await.unwrap().feeds().is_empty());
     let newsreading = newsreading(&scene);
     let swept = async || newsreading.sweep(&scene.endpoint, None).await.unwrap();
     scene.wait(31 * DAY);
-    assert_eq!(swept().await, Swept { articles: 0, feeds: 1 });
+    assert_eq!(swept().await, SweepResult { articles: 0, feeds: 1 });
     assert_eq!(scene.library.feed_at(&starred).await.unwrap().unwrap().articles, 2);
-    assert_eq!(person.shelf().await.unwrap().former().count(), 1);
+    assert_eq!(person.subscription_view().await.unwrap().former().count(), 1);
     assert_eq!(scene.poll().await, 0, "it is polled no more");
 
     let unstar = Action::Unstar { article: "a".parse().unwrap() };
     person.act(&[(starred.clone(), unstar)]).await.unwrap();
-    assert_eq!(swept().await, Swept { articles: 0, feeds: 1 });
+    assert_eq!(swept().await, SweepResult { articles: 0, feeds: 1 });
     assert_eq!(scene.library.feed_at(&starred).await.unwrap(), None);
 }
 
@@ -116,7 +119,7 @@ async fn subscriptions_of_other_devices_are_found_and_fetched() {
     synchronise_reader(&mut device, &log, &|| 5).await.unwrap();
     assert_eq!(scene.poll().await, 0);
     let newsreading = newsreading(&scene);
-    newsreading.look(&scene.endpoint).await.unwrap();
+    newsreading.poll_subscriptions(&scene.endpoint).await.unwrap();
     assert_eq!(scene.poll().await, 1);
     let feed = scene.library.feed_at(&address).await.unwrap().unwrap();
     assert_eq!(feed.articles, 1);

@@ -71,7 +71,7 @@ impl Attempts {
 
 impl Interceptor {
     /// Notes that an edit is about to be sent. The note is stored before sending, but need not survive a
-    /// power cut. The result is passed to [`Self::carried`].
+    /// power cut. The result is passed to [`Self::forwarded`].
     pub fn begin_forward(&mut self, proposed: &Proposed, entity: Option<&Entity>) -> Step {
         let mut step = Step::default();
         let Some(entity) = entity.filter(|_| proposed.method == Method::Put) else { return step };

@@ -32,7 +32,7 @@ pub enum Decision {
     /// The request and its response are forwarded unchanged, and nothing is stored.
     Pass,
     /// The request is an edit that is sent to its server while the application waits. The proposal names the
-    /// address. The body is stored until [`Interceptor::carried`] has received the result.
+    /// address. The body is stored until [`Interceptor::forwarded`] has received the result.
     ForwardEdit(Box<Proposed>),
     /// The request is an edit that waits here. Its body is stored, and then it is [added](Interceptor::take).
     QueueEdit(Box<Proposed>),

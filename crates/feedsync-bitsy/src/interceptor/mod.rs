@@ -9,8 +9,8 @@
 //!
 //! - A request is first [decided](Interceptor::decide). Most requests get their response from there. Edits
 //!   are read whole. They are either [added](Interceptor::take) to the outbox, or sent to their server while
-//!   the application waits. The latter are [noted](Interceptor::carries) before sending and
-//!   [completed](Interceptor::carried) afterwards. Such edits of one resource must not overlap.
+//!   the application waits. The latter are [noted](Interceptor::begin_forward) before sending and
+//!   [completed](Interceptor::forwarded) afterwards. Such edits of one resource must not overlap.
 //! - [`Interceptor::begin`] returns the background tasks. Each task is [finished](Interceptor::finished)
 //!   once.
 

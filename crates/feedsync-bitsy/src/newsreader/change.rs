@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use feedsync_reader_api::Asked;
+use feedsync_reader_api::RawRequest;
 use serde::{Deserialize, Serialize};
 
 use super::facts::Subject;
@@ -88,7 +88,7 @@ impl Transition {
 
 impl UnsignedRequest {
     /// Converts a request whose credentials are in the headers only.
-    pub(super) fn of(requested: &Asked<'_>) -> Self {
+    pub(super) fn of(requested: &RawRequest<'_>) -> Self {
         let path = requested.path.trim_start_matches('/');
         Self {
             method: requested.method.to_owned(),

@@ -30,7 +30,7 @@ mod ttrss;
 
 use std::str::FromStr;
 
-use feedsync_reader_api::{Answer, Asked};
+use feedsync_reader_api::{RawRequest, RawResponse};
 use http::HeaderMap;
 
 pub use accept::Full;
@@ -66,7 +66,7 @@ pub struct InterfaceError;
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     /// The parsed request line and the body.
-    pub requested: Asked<'a>,
+    pub requested: RawRequest<'a>,
     /// Headers, which may contain credentials.
     pub headers: &'a HeaderMap,
 }
@@ -97,7 +97,7 @@ pub enum Operation {
     /// A change.
     ChangeRequest(ChangeRequest),
     /// An operation without lasting effect. Offline, this is its response.
-    Transient(Answer),
+    Transient(RawResponse),
     /// An operation that needs the server.
     Other,
 }
@@ -121,7 +121,7 @@ pub struct ChangeRequest {
     /// The request without its credentials.
     pub request: UnsignedRequest,
     /// The response without a network.
-    pub answer: Answer,
+    pub answer: RawResponse,
 }
 
 /// Kinds of changes.
@@ -234,7 +234,7 @@ impl Interface {
     }
 
     /// Response to a sign-in without a network.
-    pub fn signed_in(self, session: &str, seq: i64, is_json: bool) -> Answer {
+    pub fn signed_in(self, session: &str, seq: i64, is_json: bool) -> RawResponse {
         match self {
             Self::TinyTinyRss => feedsync_reader_api::ttrss::logged_in(seq, session, "", 0),
             _ => feedsync_reader_api::google::signed_in(session, is_json),
@@ -265,7 +265,7 @@ impl Interface {
     }
 
     /// Response to a request that cannot be answered without a network.
-    pub fn refused(self, seq: i64, reason: &str) -> Answer {
+    pub fn refused(self, seq: i64, reason: &str) -> RawResponse {
         let mut answer = match self {
             Self::Google => feedsync_reader_api::google::refuse(503, reason),
             Self::Miniflux => feedsync_reader_api::miniflux::refuse(503, reason),

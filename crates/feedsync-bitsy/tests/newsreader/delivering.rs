@@ -253,7 +253,7 @@ fn sessions_are_read_from_sign_in_responses() {
 
 #[test]
 fn offline_sign_in_has_the_response_of_its_interface() {
-    let text = |answer: feedsync_reader_api::Answer| String::from_utf8(answer.body).unwrap();
+    let text = |answer: feedsync_reader_api::RawResponse| String::from_utf8(answer.body).unwrap();
     let answer = Interface::TinyTinyRss.signed_in("s1", 9, true);
     assert!(text(answer).contains(r#""seq":9"#));
     let answer = Interface::Google.signed_in("s1", 0, false);

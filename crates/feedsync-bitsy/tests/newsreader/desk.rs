@@ -10,7 +10,7 @@ use feedsync_bitsy::newsreader::{
     Request, Rows,
 };
 use feedsync_bitsy::time::Time;
-use feedsync_reader_api::{Answer, Asked};
+use feedsync_reader_api::{RawRequest, RawResponse};
 use http::{HeaderMap, HeaderValue};
 
 use crate::server::Server;
@@ -101,18 +101,18 @@ impl Desk {
     }
 
     /// Response of the server, if it is reachable.
-    pub(crate) fn direct(&mut self, said: &Said, shown: &str) -> Option<Answer> {
+    pub(crate) fn direct(&mut self, said: &Said, shown: &str) -> Option<RawResponse> {
         let here = !self.is_away;
         here.then(|| self.server.answer(self.interface, &requested(said), shown))
     }
 
-    pub(crate) fn ask(&mut self, said: &Said) -> Result<Answer, Killed> {
+    pub(crate) fn ask(&mut self, said: &Said) -> Result<RawResponse, Killed> {
         let shown = self.shown();
         self.ask_as(said, &shown)
     }
 
     /// Responds to a newsreader in the way of a gateway.
-    pub(crate) fn ask_as(&mut self, said: &Said, shown: &str) -> Result<Answer, Killed> {
+    pub(crate) fn ask_as(&mut self, said: &Said, shown: &str) -> Result<RawResponse, Killed> {
         self.now += 1_000;
         let call = self.read(said, shown);
         let at = (self.interface, self.base.clone());
@@ -146,7 +146,7 @@ impl Desk {
                     };
                     let body = self.contents[&kept.content].clone();
                     let body = self.merged(&reading.form, &kept, &body);
-                    return Ok(Answer { status: 200, media_type: None, body });
+                    return Ok(RawResponse { status: 200, media_type: None, body });
                 };
                 let facts = self.interface.facts(&reading.form, &answer.body);
                 let is_done = self.interface.is_done(answer.status, &answer.body);
@@ -173,7 +173,7 @@ impl Desk {
                 changes.extend(self.accounts.keep(kept.clone()));
                 self.store(&changes)?;
                 let body = self.merged(&reading.form, &kept, &answer.body);
-                Ok(Answer { body, ..answer })
+                Ok(RawResponse { body, ..answer })
             }
             Operation::ChangeRequest(writing) => {
                 let is_behind = known.is_some_and(|it| self.accounts.pending(it).next().is_some());
@@ -261,12 +261,12 @@ impl Desk {
     }
 
     /// Signs in, if the interface has sessions.
-    pub(crate) fn sign_in(&mut self) -> Result<Option<Answer>, Killed> {
+    pub(crate) fn sign_in(&mut self) -> Result<Option<RawResponse>, Killed> {
         let password = self.server.password.clone();
         self.sign_in_with(&password)
     }
 
-    pub(crate) fn sign_in_with(&mut self, password: &str) -> Result<Option<Answer>, Killed> {
+    pub(crate) fn sign_in_with(&mut self, password: &str) -> Result<Option<RawResponse>, Killed> {
         let name = self.server.name.clone();
         let said = match self.interface {
             Interface::Google => {
@@ -290,8 +290,8 @@ impl Desk {
     }
 }
 
-pub(crate) fn requested(said: &Said) -> Asked<'_> {
+pub(crate) fn requested(said: &Said) -> RawRequest<'_> {
     let (method, address) = said.line.split_once(' ').unwrap();
     let (path, query) = address.split_once('?').unwrap_or((address, ""));
-    Asked { method, path, query, content_type: None, body: said.body.as_bytes() }
+    RawRequest { method, path, query, content_type: None, body: said.body.as_bytes() }
 }

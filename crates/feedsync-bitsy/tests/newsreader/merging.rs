@@ -1,7 +1,7 @@
 //! Responses without a network equal those of a server that has received all changes.
 
 use feedsync_bitsy::newsreader::Interface;
-use feedsync_reader_api::Answer;
+use feedsync_reader_api::RawResponse;
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::said::{Deed, readings, write};
 use crate::server::Server;
 
 /// Normal form of a response, so that responses with the same meaning are equal.
-pub(crate) fn meant(answer: &Answer) -> Value {
+pub(crate) fn meant(answer: &RawResponse) -> Value {
     if answer.body.starts_with(b"<?xml") {
         let text = std::str::from_utf8(&answer.body).unwrap();
         let entries =

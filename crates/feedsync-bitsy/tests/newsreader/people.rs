@@ -15,7 +15,7 @@ fn read(interface: Interface) -> Desk {
     desk
 }
 
-fn is_refused(desk: &Desk, answer: &feedsync_reader_api::Answer) -> bool {
+fn is_refused(desk: &Desk, answer: &feedsync_reader_api::RawResponse) -> bool {
     !desk.interface.is_done(answer.status, &answer.body)
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use feedsync_bitsy::newsreader::Interface;
 use feedsync_log::Millis;
 use feedsync_reader_api::{
-    Answer, Article, ArticleNumber, Asked, FeedName, FeedNumber, Folders, Selection, Stream,
-    Subscription, Tags, google, miniflux, nextcloud, ttrss,
+    Article, ArticleNumber, FeedName, FeedNumber, Folders, RawRequest, RawResponse, Selection,
+    Stream, Subscription, Tags, google, miniflux, nextcloud, ttrss,
 };
 use feedsync_reading_state::Folder;
 
@@ -149,9 +149,9 @@ impl Server {
     pub(crate) fn answer(
         &mut self,
         interface: Interface,
-        requested: &Asked<'_>,
+        requested: &RawRequest<'_>,
         shown: &str,
-    ) -> Answer {
+    ) -> RawResponse {
         match interface {
             Interface::Google => self.google(requested, shown),
             Interface::Miniflux => match shown == self.basic() {
@@ -165,7 +165,7 @@ impl Server {
             // Another server is in front of this one.
             Interface::TinyTinyRss => match shown == self.basic() {
                 true => self.ttrss(requested),
-                false => Answer { status: 401, ..ttrss::done(0) },
+                false => RawResponse { status: 401, ..ttrss::done(0) },
             },
         }
     }
@@ -177,7 +177,7 @@ impl Server {
         format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair))
     }
 
-    fn google(&mut self, requested: &Asked<'_>, shown: &str) -> Answer {
+    fn google(&mut self, requested: &RawRequest<'_>, shown: &str) -> RawResponse {
         use google::Request as Asks;
         let Ok(google::Call { request, token }) = google::read(requested) else {
             return google::refuse(400, "what?");
@@ -226,7 +226,7 @@ impl Server {
         }
     }
 
-    fn miniflux(&mut self, requested: &Asked<'_>) -> Answer {
+    fn miniflux(&mut self, requested: &RawRequest<'_>) -> RawResponse {
         use miniflux::Request as Asks;
         match miniflux::read(requested) {
             Ok(Asks::Mark(marking)) => self.mark(&marking),
@@ -265,7 +265,7 @@ impl Server {
         miniflux::done()
     }
 
-    fn nextcloud(&mut self, requested: &Asked<'_>) -> Answer {
+    fn nextcloud(&mut self, requested: &RawRequest<'_>) -> RawResponse {
         use nextcloud::Request as Asks;
         match nextcloud::read(requested) {
             Ok(Asks::Mark(marking)) => self.mark(&marking),
@@ -291,7 +291,7 @@ impl Server {
         nextcloud::done()
     }
 
-    fn ttrss(&mut self, requested: &Asked<'_>) -> Answer {
+    fn ttrss(&mut self, requested: &RawRequest<'_>) -> RawResponse {
         use ttrss::{Refusal, Request as Asks};
         let Ok(ttrss::Call { seq, session, request: Ok(request) }) = ttrss::read(requested) else {
             return ttrss::refuse(0, Refusal::IncorrectUsage, None);

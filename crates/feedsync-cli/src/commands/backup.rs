@@ -10,7 +10,7 @@ use super::doctor::Finding;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{self, progress::Progress, text};
-use crate::store::Opened;
+use crate::store::OpenStore;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,7 +33,7 @@ pub(crate) struct Backup {
 impl Backup {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let home = context.open().await?;
-        let Opened::Sqlite(store) = &home.opened else {
+        let OpenStore::Sqlite(store) = &home.opened else {
             let message = format!("{}: a database is backed up by its own programs", home.place);
             return Err(Failure::usage(message).hint(format!(
                 "pg_dump, or move it into a directory: {}",

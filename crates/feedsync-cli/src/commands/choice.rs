@@ -5,7 +5,7 @@ use feedsync_core::{Item, Keep, Payload, Resolution, Resolved};
 
 use crate::commands::content::Content;
 use crate::failure::Failure;
-use crate::source::Way;
+use crate::source::NetworkAccess;
 
 /// A decision about conflicts.
 #[derive(Debug, Args)]
@@ -29,7 +29,7 @@ impl Choice {
     /// Returns the resolution for the conflicts of `seen`.
     pub(crate) async fn resolution(
         self,
-        way: &Way,
+        way: &NetworkAccess,
         seen: &Item<Payload>,
     ) -> Result<Resolution<Payload>, Failure> {
         if seen.conflicts.is_empty() {

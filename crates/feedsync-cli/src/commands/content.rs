@@ -7,7 +7,7 @@ use feedsync_formats::{ContentType, Revision, entry};
 use feedsync_store::{Environment as _, SystemEnvironment};
 
 use crate::failure::Failure;
-use crate::source::{Source, Way};
+use crate::source::{NetworkAccess, Source};
 
 /// New content.
 #[derive(Debug, Args)]
@@ -31,7 +31,7 @@ impl Content {
     }
 
     /// Reads the payload from ENTRY, if the option is given.
-    pub(crate) async fn entry(&self, way: &Way) -> Result<Option<Payload>, Failure> {
+    pub(crate) async fn entry(&self, way: &NetworkAccess) -> Result<Option<Payload>, Failure> {
         match &self.file {
             Some(file) => Source::load(file, way).await?.entry().map(Some),
             None => Ok(None),
@@ -45,7 +45,11 @@ impl Content {
     }
 
     /// Replaces the title and content in a payload; everything else stays byte for byte.
-    pub(crate) async fn revise(self, way: &Way, payload: &Payload) -> Result<Payload, Failure> {
+    pub(crate) async fn revise(
+        self,
+        way: &NetworkAccess,
+        payload: &Payload,
+    ) -> Result<Payload, Failure> {
         if let Some(entry) = self.entry(way).await? {
             return Ok(entry);
         }

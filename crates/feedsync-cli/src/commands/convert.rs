@@ -14,7 +14,7 @@ use crate::arguments;
 use crate::commands::import::{Upgraded, upgraded, warn_of_details};
 use crate::failure::{Failure, warn};
 use crate::output::text;
-use crate::source::{self, Source, Way};
+use crate::source::{self, NetworkAccess, Source};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -41,7 +41,7 @@ pub(crate) struct Convert {
 }
 
 impl Convert {
-    pub(crate) async fn run(self, way: &Way) -> Result<(), Failure> {
+    pub(crate) async fn run(self, way: &NetworkAccess) -> Result<(), Failure> {
         let source = Source::load(&self.file, way).await?;
         let options = ReadOptions::tolerant();
         let Feed { title, details, items, sharing, refused } =
@@ -82,7 +82,8 @@ impl Convert {
             let items = text::count(plain.len() as u64, "item");
             warn(&format!("{items} without sync information: kept, and not shared"));
         }
-        let said = Said { title: title.as_deref(), details: &details, sharing: sharing.as_ref() };
+        let said =
+            DocumentHead { title: title.as_deref(), details: &details, sharing: sharing.as_ref() };
         warn_of_details(&details);
         let document = written(&source, &said, &items, &plain, self.to)?;
         source::write(self.output.as_deref(), document.as_bytes())?;
@@ -102,7 +103,7 @@ struct Feed {
 }
 
 /// Title, details and sharing information of a document.
-struct Said<'a> {
+struct DocumentHead<'a> {
     title: Option<&'a str>,
     details: &'a FeedDetails,
     sharing: Option<&'a Sharing>,
@@ -122,7 +123,7 @@ fn related(sharing: &sse_rules::Sharing) -> Sharing {
 /// give the same document.
 fn written(
     source: &Source,
-    said: &Said<'_>,
+    said: &DocumentHead<'_>,
     items: &[Item<Payload>],
     plain: &[Payload],
     format: Format,

@@ -6,7 +6,7 @@ use feedsync_store::{Alteration, ChangeNumber, Collection, CollectionName, Origi
 use serde_json::json;
 
 use crate::confirm::confirm;
-use crate::context::{Context, Home};
+use crate::context::{Context, OpenEndpoint};
 use crate::dropped;
 use crate::failure::Failure;
 use crate::output::{self, progress::Progress, text};
@@ -95,7 +95,7 @@ impl Drop {
 }
 
 /// Counts the items that changed here since the collection was last shown to others.
-async fn unshown(home: &Home, collection: &Collection) -> Result<u64, Failure> {
+async fn unshown(home: &OpenEndpoint, collection: &Collection) -> Result<u64, Failure> {
     let mut count = 0;
     let mut after = collection.sent;
     loop {
@@ -111,7 +111,11 @@ async fn unshown(home: &Home, collection: &Collection) -> Result<u64, Failure> {
 }
 
 /// Removes the collection, unless it has changed since it was copied.
-async fn remove(home: &Home, name: &CollectionName, last: ChangeNumber) -> Result<(), Failure> {
+async fn remove(
+    home: &OpenEndpoint,
+    name: &CollectionName,
+    last: ChangeNumber,
+) -> Result<(), Failure> {
     let decide =
         move |now: &Collection| if now.last == last { Ok(Alteration::Drop) } else { Err(()) };
     match home.endpoint.alter_collection(name, decide).await? {

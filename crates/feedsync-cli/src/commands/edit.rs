@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::failure::{Failure, warn};
 use crate::output;
 use crate::output::text;
-use crate::source::Way;
+use crate::source::NetworkAccess;
 use crate::view;
 
 const EXAMPLES: &str = "\
@@ -56,7 +56,11 @@ impl Edit {
 
 /// Returns the payload of an item after an edit, by options or in the editor of the user. A payload without a
 /// change is refused.
-pub(crate) async fn edited(content: Content, way: &Way, old: &Payload) -> Result<Payload, Failure> {
+pub(crate) async fn edited(
+    content: Content,
+    way: &NetworkAccess,
+    old: &Payload,
+) -> Result<Payload, Failure> {
     let payload = match content.is_empty() {
         true => with_text(old, typed(old)?)?,
         false => content.revise(way, old).await?,

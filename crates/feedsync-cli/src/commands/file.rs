@@ -20,7 +20,7 @@ use crate::commands::edit::report_item;
 use crate::context::default_name;
 use crate::edited_file::{self, file_command};
 use crate::failure::Failure;
-use crate::source::Way;
+use crate::source::NetworkAccess;
 
 /// Edit the FeedSync feed in a file in place, without any endpoint
 ///
@@ -42,7 +42,7 @@ pub(crate) enum FileCommand {
 }
 
 impl FileCommand {
-    pub(crate) async fn run(self, json: bool, way: &Way) -> Result<(), Failure> {
+    pub(crate) async fn run(self, json: bool, way: &NetworkAccess) -> Result<(), Failure> {
         match self {
             Self::Add(command) => command.run(json, way).await,
             Self::Edit(command) => command.run(json, way).await,
@@ -127,7 +127,7 @@ struct ShownItem {
 
 impl ShownItem {
     /// Reads the feed; returns its name and the item.
-    async fn read(&self, way: &Way) -> Result<(String, Item<Payload>), Failure> {
+    async fn read(&self, way: &NetworkAccess) -> Result<(String, Item<Payload>), Failure> {
         let (name, feed) = edited_file::read(&self.file, way).await?;
         let item = edited_file::find(&feed, &name, &self.item)?.clone();
         Ok((name, item))

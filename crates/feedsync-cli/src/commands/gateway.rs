@@ -27,7 +27,7 @@ use crate::context::{Context, local_hubs};
 use crate::failure::{self, Failure};
 use crate::logging;
 use crate::output::{self, BOLD};
-use crate::signals::asked_to_stop;
+use crate::signals::stop_requested;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -176,7 +176,7 @@ impl Gateway {
         let settings = Settings { profile, ..keep.settings };
         let control = self.control.unwrap_or(keep.control);
         let keep = StoreConfig { control, quota: Quota(self.quota), settings, ..keep };
-        let running = start(&config, &keep, asked_to_stop()).await.map_err(Failure::store)?;
+        let running = start(&config, &keep, stop_requested()).await.map_err(Failure::store)?;
         if !running.address().ip().is_loopback() {
             let address = running.address();
             failure::warn(&format!("whoever reaches {address} may use the gateway"));

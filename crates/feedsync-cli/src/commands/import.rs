@@ -7,7 +7,7 @@ use feedsync_formats::{FeedDetails, ReadOptions, read, read_plain, sse};
 use feedsync_store::CollectionName;
 use serde_json::{Value, json};
 
-use crate::context::{Context, Home, command};
+use crate::context::{Context, OpenEndpoint, command};
 use crate::failure::{Failure, warn};
 use crate::output::progress::Progress;
 use crate::output::{self, text};
@@ -54,7 +54,7 @@ impl Import {
             self.no_mirror()?;
             let Upgraded { items, details, refused, plain_items } = upgraded(&source)?;
             let left_out = warn_of_plain(plain_items);
-            take_up(&home, &collection, &details).await?;
+            adopt_details(&home, &collection, &details).await?;
             let mut outcome = incorporate(&home, &collection, items, true).await?;
             outcome.counts.refused += refused;
             outcome.left_out = left_out;
@@ -65,7 +65,7 @@ impl Import {
             for refused in &reading.refused {
                 warn(&format!("{}:{}", source.name, refused.reason));
             }
-            take_up(&home, &collection, &reading.details).await?;
+            adopt_details(&home, &collection, &reading.details).await?;
             if reading.feed.items.is_empty() && reading.refused.is_empty() {
                 import_plain(&home, &collection, &source, self.mirror).await?
             } else {
@@ -99,8 +99,8 @@ impl Import {
 }
 
 /// Stores the details of a feed, if the collection has none yet.
-async fn take_up(
-    home: &Home,
+async fn adopt_details(
+    home: &OpenEndpoint,
     collection: &CollectionName,
     details: &FeedDetails,
 ) -> Result<(), Failure> {
@@ -120,7 +120,7 @@ pub(crate) fn warn_of_details(details: &FeedDetails) {
 }
 
 /// Returns the collection if there is exactly one.
-pub(crate) async fn only_collection(home: &Home) -> Result<CollectionName, Failure> {
+pub(crate) async fn only_collection(home: &OpenEndpoint) -> Result<CollectionName, Failure> {
     let mut collections = home.store.collections().await?;
     match collections.len() {
         1 => Ok(collections.swap_remove(0).name),
@@ -181,7 +181,7 @@ impl Outcome {
 }
 
 async fn import_plain(
-    home: &Home,
+    home: &OpenEndpoint,
     collection: &CollectionName,
     source: &Source,
     mirror: bool,
@@ -199,7 +199,7 @@ async fn import_plain(
 
 /// Incorporates items in batches, as offered items of FeedSync or of SSE.
 async fn incorporate(
-    home: &Home,
+    home: &OpenEndpoint,
     collection: &CollectionName,
     items: Vec<Item<Payload>>,
     is_sse: bool,

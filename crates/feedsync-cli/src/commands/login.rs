@@ -23,7 +23,7 @@ Examples:
 const ACCEPT: &str = "application/json, application/atom+xml, */*;q=0.5";
 
 /// Maximum size of the response that shows whether the hub accepts a login, in bytes.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// Log in to a hub: keep a token, or a name and its password, for what is asked of it
 ///
@@ -91,7 +91,7 @@ async fn check(url: &Url, origin: &LoginOrigin, login: &Kept, again: &str) -> Re
     }
     let refused =
         || Failure::refused(format!("{origin} does not accept it; nothing was kept")).hint(again);
-    let request = Request::read(asked.clone()).accept(ACCEPT).within(MOST_BYTES);
+    let request = Request::read(asked.clone()).accept(ACCEPT).within(MAX_BYTES);
     match fetcher.fetch(request).await {
         Ok(Fetched::Answer(mut answer)) => {
             answer.complete_document().await?;

@@ -4,7 +4,7 @@ use clap::Args;
 use feedsync_core::{Item, Payload};
 use feedsync_store::{CollectionName, PageLimit, Selection};
 
-use crate::context::{Context, Home};
+use crate::context::{Context, OpenEndpoint};
 use crate::failure::Failure;
 use crate::output::{self, CONFLICT, DIM, JsonArray, text};
 use crate::view;
@@ -83,7 +83,7 @@ pub(crate) fn row(item: &Item<Payload>) -> String {
 
 async fn list_discarded(
     context: &Context,
-    home: &Home,
+    home: &OpenEndpoint,
     collection: &CollectionName,
 ) -> Result<(), Failure> {
     let list = home.store.discarded(collection).await?;

@@ -14,7 +14,7 @@ use crate::commands::import::{
 use crate::context::command;
 use crate::failure::{Failure, warn};
 use crate::output;
-use crate::source::{self, Source, Way};
+use crate::source::{self, NetworkAccess, Source};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,7 +48,7 @@ enum ReportFormat {
 }
 
 impl Merge {
-    pub(crate) async fn run(self, json: bool, way: &Way) -> Result<(), Failure> {
+    pub(crate) async fn run(self, json: bool, way: &NetworkAccess) -> Result<(), Failure> {
         let local = Source::load(&self.local, way).await?;
         let incoming = Source::load(&self.incoming, way).await?;
         let options = ReadOptions::tolerant();

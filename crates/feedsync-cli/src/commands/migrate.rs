@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{self, progress::Progress, text};
-use crate::store::{self, Opened};
+use crate::store::{self, OpenStore};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,7 +49,7 @@ impl Migrate {
         if old == new {
             return Err(Failure::usage("--from and --to are the same store"));
         }
-        let Some(source) = Opened::open(&from).await? else {
+        let Some(source) = OpenStore::open(&from).await? else {
             return Err(Failure::store(format!("{old}: there is no endpoint here yet")));
         };
         let source = source.store();
@@ -80,12 +80,12 @@ async fn all(source: &dyn Transfer) -> Result<u64, StoreError> {
 }
 
 /// Opens the target store; creates it if it does not exist.
-async fn target(address: &StoreAddress, source: &dyn Transfer) -> Result<Opened, Failure> {
-    if let Some(opened) = Opened::open(address).await? {
+async fn target(address: &StoreAddress, source: &dyn Transfer) -> Result<OpenStore, Failure> {
+    if let Some(opened) = OpenStore::open(address).await? {
         return Ok(opened);
     }
     let name = source.identity().await?.name;
-    Ok(Opened::init(address, &name).await?)
+    Ok(OpenStore::init(address, &name).await?)
 }
 
 fn tell(context: &Context, old: &str, new: &str, moved: &TransferReport) -> Result<(), Failure> {

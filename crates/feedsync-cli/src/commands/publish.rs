@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::arguments;
 use crate::commands::import::only_collection;
-use crate::context::{Context, Home};
+use crate::context::{Context, OpenEndpoint};
 use crate::failure::{Failure, warn};
 use crate::output::progress::Progress;
 use crate::output::{self, text};
@@ -110,7 +110,7 @@ impl Publish {
                     }
                     // This happens if a collection is purged meanwhile. The next round reads the collection
                     // again.
-                    Err(Failure::Said { code: 1, message, .. }) if self.watch => warn(&message),
+                    Err(Failure::Message { code: 1, message, .. }) if self.watch => warn(&message),
                     Err(failure) => return Err(failure),
                 }
             }
@@ -132,7 +132,7 @@ impl Publish {
     }
 
     /// Names of the collections without duplicates.
-    async fn names(&self, home: &Home) -> Result<Vec<CollectionName>, Failure> {
+    async fn names(&self, home: &OpenEndpoint) -> Result<Vec<CollectionName>, Failure> {
         if self.collections.is_empty() {
             return Ok(vec![only_collection(home).await?]);
         }

@@ -7,7 +7,7 @@ use feedsync_endpoint::Period;
 use feedsync_store::{CollectionName, Remote as Stored};
 
 use crate::commands::sync::failure;
-use crate::context::{Context, Home};
+use crate::context::{Context, OpenEndpoint};
 use crate::failure::Failure;
 use crate::output::{self, table, text};
 use crate::view;
@@ -114,7 +114,7 @@ impl Remove {
 
 /// Finds the remote with this address, name or number.
 pub(crate) async fn find(
-    home: &Home,
+    home: &OpenEndpoint,
     collection: &CollectionName,
     named: &str,
 ) -> Result<Option<Stored>, Failure> {

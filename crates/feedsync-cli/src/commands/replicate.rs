@@ -19,7 +19,7 @@ use crate::context::Context;
 use crate::failure::{Failure, warn};
 use crate::output::progress::Progress;
 use crate::output::{self, text};
-use crate::signals::asked_to_stop;
+use crate::signals::stop_requested;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -70,8 +70,8 @@ impl Replicate {
         let target = self.replica(context, &self.target).await?;
         let environment: Arc<dyn Environment> = Arc::new(SystemEnvironment);
         let done = {
-            let shown = Shown::new(&source.shown());
-            replication.run(source, target, environment, &shown, asked_to_stop()).await
+            let shown = ProgressDisplay::new(&source.shown());
+            replication.run(source, target, environment, &shown, stop_requested()).await
         };
         let done = done.map_err(|error| self.failure(error))?;
         if context.json {
@@ -134,14 +134,14 @@ impl Replicate {
 }
 
 /// Shows the progress on the terminal.
-struct Shown {
+struct ProgressDisplay {
     bar: Progress,
     examined: AtomicU64,
     replicated: AtomicU64,
     pending: AtomicU64,
 }
 
-impl Shown {
+impl ProgressDisplay {
     fn new(source: &str) -> Self {
         let bar = Progress::spinner(&format!("{}: connecting", text::line(source)));
         let zero = AtomicU64::default;
@@ -155,7 +155,7 @@ impl Shown {
     }
 }
 
-impl ReplicationProgress for Shown {
+impl ReplicationProgress for ProgressDisplay {
     fn begins(&self, is_resumed: bool) {
         self.bar.say(if is_resumed { "going on" } else { "beginning" });
     }

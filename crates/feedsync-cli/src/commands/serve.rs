@@ -11,7 +11,7 @@ use feedsync_client::{Schedule, Session};
 use feedsync_endpoint::Endpoint;
 use feedsync_server::configuration::{self, Sources, StoreAddress};
 use feedsync_server::{
-    Announced, Config, LocalProof, ProxyAddress, ServeError, Served, Serving, serve,
+    Config, HubParts, HubRegistration, LocalProof, ProxyAddress, ServeError, Serving, serve,
 };
 use serde_json::json;
 use tokio::sync::Notify;
@@ -21,8 +21,8 @@ use crate::dropped;
 use crate::failure::{Failure, warn};
 use crate::logging;
 use crate::output::{self, BOLD};
-use crate::signals::asked_to_stop;
-use crate::source::Way;
+use crate::signals::stop_requested;
+use crate::source::NetworkAccess;
 
 mod settings;
 
@@ -79,16 +79,16 @@ impl Serve {
         let fetcher = fetcher(&context.way(), proxy.as_ref())?;
         let newsreading = newsreading(context, &home.endpoint, &fetcher, &config)?;
         let proof = LocalProof::random();
-        let served = Served {
+        let served = HubParts {
             endpoint: home.endpoint.clone(),
             newsreading: Some(newsreading.clone()),
             local_proof: Some(proof.clone()),
         };
         let kept = config.limits.article_time;
         let kept = (!kept.is_zero()).then_some(kept);
-        let serving = serve(served, config, asked_to_stop()).await;
+        let serving = serve(served, config, stop_requested()).await;
         let serving = serving.map_err(|error| match error {
-            ServeError::NotLoopback(_) | ServeError::SeenFromElsewhere(_) => {
+            ServeError::NotLoopback(_) | ServeError::RemotelyReachable(_) => {
                 Failure::refused(error)
             }
             _ => Failure::store(error),
@@ -122,7 +122,7 @@ impl Serve {
 
 /// Announces the addresses of the hub to gateways of the same user, and the proof by which the hub recognises
 /// them.
-fn announce(serving: &Serving, proof: &LocalProof) -> Option<Announced> {
+fn announce(serving: &Serving, proof: &LocalProof) -> Option<HubRegistration> {
     let hubs = local_hubs()?;
     let addresses = [serving.addresses(), serving.couch_addresses()].concat();
     let announced = hubs.announce(&addresses, proof);
@@ -132,7 +132,7 @@ fn announce(serving: &Serving, proof: &LocalProof) -> Option<Announced> {
 }
 
 /// Fetcher of the hub, with the logins of the data directory and the configured proxy.
-fn fetcher(way: &Way, proxy: Option<&ProxyAddress>) -> Result<Fetcher, Failure> {
+fn fetcher(way: &NetworkAccess, proxy: Option<&ProxyAddress>) -> Result<Fetcher, Failure> {
     let fetcher = way.fetcher()?;
     match proxy {
         Some(proxy) => Ok(fetcher.through(&address(proxy.as_str())?)?),
@@ -156,12 +156,12 @@ fn newsreading(
         ));
     }
     let library: Arc<dyn Library> = Arc::new(library);
-    let bell = Arc::new(Notify::new());
+    let notifier = Arc::new(Notify::new());
     let most = config.limits.log_bytes as u64;
-    let readers = Arc::new(Readers::new(Arc::clone(&library), Arc::clone(&bell), most));
+    let readers = Arc::new(Readers::new(Arc::clone(&library), Arc::clone(&notifier), most));
     let fetcher = fetcher.clone().with_networks(&config.private_feeds)?;
     let finder = WebFinder::new(Arc::clone(&library), endpoint.clone(), fetcher.clone());
-    let schedule = FeedSchedule::new(library, endpoint.clone(), fetcher, bell);
+    let schedule = FeedSchedule::new(library, endpoint.clone(), fetcher, notifier);
     Ok(Newsreading { readers, schedule, finder: Arc::new(finder) })
 }
 

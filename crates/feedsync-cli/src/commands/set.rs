@@ -12,7 +12,7 @@ use crate::commands::import::warn_of_details;
 use crate::commands::settings;
 use crate::context::{Context, command};
 use crate::failure::Failure;
-use crate::source::{Source, Way};
+use crate::source::{NetworkAccess, Source};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -120,7 +120,7 @@ impl Set {
 pub(crate) async fn assign_pair(
     settings: &mut Settings,
     setting: &str,
-    way: &Way,
+    way: &NetworkAccess,
 ) -> Result<(), Failure> {
     let (name, value) = setting.split_once('=').ok_or_else(|| {
         Failure::usage(format!("{setting:?} is not NAME=VALUE"))
@@ -134,7 +134,7 @@ pub(crate) async fn assign(
     settings: &mut Settings,
     name: &str,
     value: &str,
-    way: &Way,
+    way: &NetworkAccess,
 ) -> Result<(), Failure> {
     let (whole, part) = match name.split_once('.') {
         Some((whole, part)) => (whole, Some(part)),
@@ -167,7 +167,7 @@ pub(crate) async fn assign(
 }
 
 /// Reads the markup in the head of a feed.
-async fn markup(file: &str, way: &Way) -> Result<Value, Failure> {
+async fn markup(file: &str, way: &NetworkAccess) -> Result<Value, Failure> {
     let source = Source::load(file, way).await?;
     let options = ReadOptions::tolerant();
     let details = match sse::uses_sse(&source.bytes, &options) {
@@ -200,7 +200,7 @@ fn number(name: &str, value: &str) -> Result<Value, Failure> {
 
 /// Reads a list of categories: JSON as `settings --json` prints it, or XML. The list is fixed unless the file
 /// says otherwise, because the user names the categories that the collection allows.
-async fn categories(file: &str, way: &Way) -> Result<Value, Failure> {
+async fn categories(file: &str, way: &NetworkAccess) -> Result<Value, Failure> {
     let source = Source::load(file, way).await?;
     let is_xml = source.bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     if is_xml.is_some_and(|first| *first != b'{') {

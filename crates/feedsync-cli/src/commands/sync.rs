@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::commands::import::{counts_value, summary};
 use crate::commands::remote;
-use crate::context::{Context, Home, command};
+use crate::context::{Context, OpenEndpoint, command};
 use crate::failure::{Failure, warn};
 use crate::output::progress::Progress;
 use crate::output::{self, BOLD, text};
@@ -66,7 +66,7 @@ impl Sync {
         let mut values = Vec::new();
         for remote in &remotes {
             let outcome = {
-                let shown = Shown::new(remote);
+                let shown = ProgressDisplay::new(remote);
                 session.sync(remote, direction, &shown, self.dry_run).await
             };
             if context.json && !self.watch {
@@ -74,7 +74,7 @@ impl Sync {
             } else {
                 print(context, remote, &outcome, self.dry_run)?;
             }
-            worst = worse(worst, remote, outcome, context.json);
+            worst = worst_outcome(worst, remote, outcome, context.json);
         }
         let is_remembered = match new {
             Some(new) => new.settle(&home, self.dry_run).await?,
@@ -97,8 +97,8 @@ impl Sync {
     async fn remotes(
         &self,
         context: &Context,
-        home: &Home,
-    ) -> Result<(Vec<Remote>, Option<New>), Failure> {
+        home: &OpenEndpoint,
+    ) -> Result<(Vec<Remote>, Option<AddedRemote>), Failure> {
         let store = &home.store;
         if let (Some(collection), Some(named)) = (&self.collection, &self.remote) {
             let known = store.collection(collection).await?.is_some();
@@ -130,7 +130,7 @@ impl Sync {
                 subscription: None,
             };
             let remote = store.add_remote(new).await?;
-            return Ok((vec![remote.clone()], Some(New { remote, collection: !known })));
+            return Ok((vec![remote.clone()], Some(AddedRemote { remote, collection: !known })));
         }
         if let Some(collection) = &self.collection {
             home.endpoint.collection(collection).await?;
@@ -149,16 +149,16 @@ impl Sync {
 }
 
 /// Remote that was added for this call.
-struct New {
+struct AddedRemote {
     remote: Remote,
     /// Whether the collection was created for the remote.
     collection: bool,
 }
 
-impl New {
+impl AddedRemote {
     /// Removes the remote after a dry run, and if no exchange with it succeeded (a mistyped address). Returns
     /// whether the remote remains.
-    async fn settle(self, home: &Home, dry_run: bool) -> Result<bool, Failure> {
+    async fn settle(self, home: &OpenEndpoint, dry_run: bool) -> Result<bool, Failure> {
         let name = &self.remote.collection;
         let remotes = home.store.remotes(Some(name)).await?;
         let Some(now) = remotes.into_iter().find(|remote| remote.id == self.remote.id) else {
@@ -179,15 +179,15 @@ impl New {
 }
 
 /// Shows the progress on the terminal.
-struct Shown(Progress);
+struct ProgressDisplay(Progress);
 
-impl Shown {
+impl ProgressDisplay {
     fn new(remote: &Remote) -> Self {
         Self(Progress::spinner(&format!("{}: connecting", remote.collection)))
     }
 }
 
-impl Steps for Shown {
+impl Steps for ProgressDisplay {
     fn step(&self, step: Step<'_>) {
         self.0.say(&match step {
             Step::Reading { url } => format!("reading {}", text::line(url)),
@@ -237,7 +237,7 @@ fn print(
 }
 
 /// Returns the worst outcome so far; reports the earlier failure, since only the last one is returned.
-fn worse(
+fn worst_outcome(
     worst: Result<(), Failure>,
     remote: &Remote,
     outcome: Result<SyncReport, SyncError>,
@@ -247,7 +247,7 @@ fn worse(
         Ok(report) if report.refused.is_empty() => worst,
         Ok(_) => worst.and(Err(Failure::Faults)),
         Err(error) => {
-            if let Err(earlier @ Failure::Said { .. }) = worst
+            if let Err(earlier @ Failure::Message { .. }) = worst
                 && !json
             {
                 earlier.report();

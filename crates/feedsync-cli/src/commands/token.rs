@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use feedsync_endpoint::{NewToken, Period, label};
 use feedsync_store::{CollectionName, Role, Scope, Token as Stored, TokenKind, UserName};
 
-use crate::context::{Context, Home};
+use crate::context::{Context, OpenEndpoint};
 use crate::failure::Failure;
 use crate::output::{self, table, text};
 use crate::view::{self, people};
@@ -88,7 +88,7 @@ impl Token {
 }
 
 impl Create {
-    async fn run(self, context: &Context, home: &Home) -> Result<(), Failure> {
+    async fn run(self, context: &Context, home: &OpenEndpoint) -> Result<(), Failure> {
         let user = match self.user {
             Some(user) => user,
             None => only_user(context, home).await?,
@@ -109,7 +109,7 @@ impl Create {
 }
 
 impl List {
-    async fn run(self, context: &Context, home: &Home) -> Result<(), Failure> {
+    async fn run(self, context: &Context, home: &OpenEndpoint) -> Result<(), Failure> {
         let tokens = match &self.user {
             Some(user) => home.store.tokens(user).await?,
             None => all(home).await?,
@@ -145,7 +145,7 @@ impl List {
 }
 
 impl Revoke {
-    async fn run(self, context: &Context, home: &Home) -> Result<(), Failure> {
+    async fn run(self, context: &Context, home: &OpenEndpoint) -> Result<(), Failure> {
         if self.id.len() < 4 {
             return Err(Failure::usage("type at least 4 characters of the id"));
         }
@@ -164,7 +164,7 @@ impl Revoke {
     }
 }
 
-async fn all(home: &Home) -> Result<Vec<Stored>, Failure> {
+async fn all(home: &OpenEndpoint) -> Result<Vec<Stored>, Failure> {
     let mut tokens = Vec::new();
     for user in home.store.users().await? {
         tokens.extend(home.store.tokens(&user.name).await?);
@@ -172,7 +172,7 @@ async fn all(home: &Home) -> Result<Vec<Stored>, Failure> {
     Ok(tokens)
 }
 
-async fn only_user(context: &Context, home: &Home) -> Result<UserName, Failure> {
+async fn only_user(context: &Context, home: &OpenEndpoint) -> Result<UserName, Failure> {
     let mut users = home.store.users().await?;
     match users.len() {
         1 => Ok(users.swap_remove(0).name),

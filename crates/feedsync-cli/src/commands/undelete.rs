@@ -9,7 +9,7 @@ use crate::commands::content::Content;
 use crate::commands::edit::report;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::source::Way;
+use crate::source::NetworkAccess;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,7 +46,7 @@ impl Undelete {
 /// Creates the edit that restores an item. It needs new content if the old content was deleted with the item.
 pub(crate) async fn undeletion(
     content: Content,
-    way: &Way,
+    way: &NetworkAccess,
     seen: &Item<Payload>,
 ) -> Result<Edit<Payload>, Failure> {
     if !seen.winner.deleted {

@@ -8,7 +8,7 @@ use feedsync_store::{
 };
 use serde_json::{Value, json};
 
-use crate::context::{Context, Home};
+use crate::context::{Context, OpenEndpoint};
 use crate::dropped::{self, Dropped};
 use crate::failure::{Failure, warn};
 use crate::output::{self, progress::Progress, table, text};
@@ -27,7 +27,7 @@ const BATCH: PageLimit = PageLimit { items: 500, bytes: 4 << 20 };
 const LOG_BYTES: usize = 1 << 20;
 
 /// Maximum size of a log that is restored, in bytes.
-const MOST_LOG_BYTES: u64 = 1 << 40;
+const MAX_LOG_BYTES: u64 = 1 << 40;
 
 /// Bring a dropped collection back, or list those that are kept
 ///
@@ -125,7 +125,7 @@ fn list(context: &Context) -> Result<(), Failure> {
 
 async fn create(
     context: &Context,
-    home: &Home,
+    home: &OpenEndpoint,
     known: &Collection,
     name: &CollectionName,
 ) -> Result<(), Failure> {
@@ -150,7 +150,7 @@ async fn create(
 
 /// Restores the contents of a collection.
 async fn fill(
-    home: &Home,
+    home: &OpenEndpoint,
     (archive, dropped): (&SqliteStore, &Dropped),
     known: &Collection,
     name: &CollectionName,
@@ -190,7 +190,7 @@ async fn fill(
 
 /// Restores a log as a new one with the same lines.
 async fn log(
-    home: &Home,
+    home: &OpenEndpoint,
     (archive, dropped): (&SqliteStore, &Dropped),
     known_as: &CollectionName,
     name: &CollectionName,
@@ -215,7 +215,7 @@ async fn log(
             bytes,
             media_type: log.media_type.clone(),
             key: None,
-            most: MOST_LOG_BYTES,
+            most: MAX_LOG_BYTES,
             act: None,
         };
         if !matches!(home.store.append_to_log(name, append).await?, LogOutcome::Done(_)) {

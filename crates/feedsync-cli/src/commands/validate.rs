@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::output::{self, text};
-use crate::source::{Source, Way};
+use crate::source::{NetworkAccess, Source};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,7 +31,7 @@ pub(crate) struct Validate {
 }
 
 impl Validate {
-    pub(crate) async fn run(self, json: bool, way: &Way) -> Result<(), Failure> {
+    pub(crate) async fn run(self, json: bool, way: &NetworkAccess) -> Result<(), Failure> {
         let mut any_fault = false;
         let mut values = Vec::new();
         for name in &self.sources {

@@ -9,11 +9,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 pub(crate) struct Progress(ProgressBar);
 
 /// Progress line that is shown now.
-static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+static CURRENT: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// Writes to standard error without overwriting part of the progress line.
 pub(crate) fn above(write: impl FnOnce()) {
-    let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let shown = CURRENT.lock().unwrap_or_else(PoisonError::into_inner).clone();
     match shown {
         Some(bar) => bar.suspend(write),
         None => write(),
@@ -21,7 +21,7 @@ pub(crate) fn above(write: impl FnOnce()) {
 }
 
 fn show(bar: Option<ProgressBar>) {
-    *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = bar;
+    *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = bar;
 }
 
 impl Progress {

@@ -2,8 +2,8 @@
 
 use std::net::TcpListener;
 
-use crate::support::portal::{Portal, WAYS};
-use crate::support::{Hub, Place, Run};
+use crate::support::portal::{INTERCEPTIONS, Portal};
+use crate::support::{Hub, Run, TestDirectory};
 
 /// Checks the exit code and the texts of standard error.
 fn says(run: &Run, code: i32, texts: &[&str]) {
@@ -14,7 +14,7 @@ fn says(run: &Run, code: i32, texts: &[&str]) {
 
 #[test]
 fn address_to_listen_on_is_shown_by_example() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.desk("desk");
     let example = "such as 127.0.0.1:8080 or [::1]:8080";
     for wrong in ["here", "8080", "localhost:8080", "::1:8080", "127.0.0.1"] {
@@ -28,7 +28,7 @@ fn address_to_listen_on_is_shown_by_example() {
 
 #[test]
 fn networks_and_times_of_settings_are_shown_by_example() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.desk("desk");
     let serve = |option: &str, value: &str| place.run(&["--data", "desk", "serve", option, value]);
     let networks = "such as 192.168.1.5 or fd00::1, nor a block of addresses, such as 10.0.0.0/8";
@@ -43,7 +43,7 @@ fn networks_and_times_of_settings_are_shown_by_example() {
 
 #[test]
 fn address_without_a_scheme_is_suggested_with_one() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let meant = "https://example.org/x";
     for (code, command) in [
@@ -65,7 +65,7 @@ fn address_without_a_scheme_is_suggested_with_one() {
 
 #[test]
 fn nearest_collection_item_and_user_are_suggested() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let id = desk.add("Milk", "two litres");
     place.write("password", "correct horse battery\n");
@@ -88,7 +88,7 @@ fn nearest_collection_item_and_user_are_suggested() {
 
 #[test]
 fn refused_login_names_the_commands_to_run() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let home = place.desk("hub");
     place.write("password", "correct horse battery\n");
     home.ok(&["user", "add", "anna", "--administrator", "--no-password"]);
@@ -105,14 +105,14 @@ fn refused_login_names_the_commands_to_run() {
 
 #[test]
 fn portal_is_named_as_a_page_to_sign_in_at() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let hub = Hub::start(&place, "hub");
     let portal = Portal::before(&hub);
     let (notes, log) =
         (format!("{}/collections/notes", portal.url), format!("{}/logs/lines", portal.url));
     for way in ["required", "found", "loop", "page"] {
-        portal.stands_between(WAYS.iter().position(|(name, ..)| *name == way).unwrap());
+        portal.stands_between(INTERCEPTIONS.iter().position(|(name, ..)| *name == way).unwrap());
         for command in [&["import", "notes", &notes][..], &["log", "tail", &log]] {
             let run = desk.run(command);
             says(&run, 4, &["the network may want you to sign in first: open a page in a browser"]);
@@ -121,7 +121,7 @@ fn portal_is_named_as_a_page_to_sign_in_at() {
 }
 
 /// Paths of the database of a dropped collection and of the file that describes it.
-fn kept(place: &Place) -> (std::path::PathBuf, std::path::PathBuf) {
+fn kept(place: &TestDirectory) -> (std::path::PathBuf, std::path::PathBuf) {
     let mut entries = std::fs::read_dir(place.path("desk/dropped")).unwrap();
     let directory = entries.next().unwrap().unwrap().path();
     (directory.join("feedsync.db"), directory.join("dropped.json"))
@@ -129,7 +129,7 @@ fn kept(place: &Place) -> (std::path::PathBuf, std::path::PathBuf) {
 
 #[test]
 fn dropped_copy_that_is_damaged_is_named() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     desk.add("Milk", "two litres");
     desk.ok(&["drop", "notes", "--yes"]);
@@ -148,7 +148,7 @@ fn dropped_copy_that_is_damaged_is_named() {
 
 #[test]
 fn description_of_a_dropped_copy_that_cannot_be_read_is_named_and_nothing_is_removed() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     desk.add("Milk", "two litres");
     desk.ok(&["drop", "notes", "--yes"]);
@@ -171,7 +171,7 @@ fn description_of_a_dropped_copy_that_cannot_be_read_is_named_and_nothing_is_rem
 
 #[test]
 fn feed_that_a_reader_does_not_know_is_reported() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.bare("desk");
     desk.ok(&["reader", "subscribe", "https://example.org/feed"]);
     let meant = "did you mean https://example.org/feed?";
@@ -190,7 +190,7 @@ fn feed_that_a_reader_does_not_know_is_reported() {
 
 #[test]
 fn error_of_a_database_names_its_address_without_the_password() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let host = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut command = place.command(&["ls", "notes"]);
     command.env("FEEDSYNC_STORE", format!("postgres://anna:geheim@{host}/feeds"));
@@ -201,7 +201,7 @@ fn error_of_a_database_names_its_address_without_the_password() {
 
 #[test]
 fn store_that_lost_its_database_is_not_begun_anew() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     desk.add("Milk", "two litres");
     desk.ok(&["backup", "backup.db"]);
@@ -222,7 +222,7 @@ fn store_that_lost_its_database_is_not_begun_anew() {
 
 #[test]
 fn json_that_is_no_feed_is_refused_with_the_reason() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     for text in ["{}", "[]", "{\"title\":\"x\"}", "1"] {
         place.write("x.json", text);
@@ -233,7 +233,7 @@ fn json_that_is_no_feed_is_refused_with_the_reason() {
 
 #[test]
 fn reader_of_a_hub_that_got_users_is_told_the_way_to_its_own_log() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.bare("hub");
     let desk = place.bare("desk");
     let hub = Hub::start(&place, "hub");

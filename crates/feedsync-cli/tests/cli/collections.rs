@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use feedsync_store::{CollectionName, People as _, SqliteStore, SystemEnvironment, UserName};
 
-use crate::support::Place;
+use crate::support::TestDirectory;
 
 /// Everybody sees addresses in feeds.
 #[test]
 fn published_addresses_have_no_credentials() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     for arguments in [&["export", "notes"][..], &["publish", "notes", "--directory", "www"]] {
         for (url, said) in [
@@ -29,7 +29,7 @@ fn published_addresses_have_no_credentials() {
 /// A hub shows drafts to editors only; a web server shows files to everybody.
 #[test]
 fn publishing_drafts_is_warned_of() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let publish = || desk.run(&["publish", "notes", "-d", "www", "--url", "https://example.org/"]);
     let run = publish();
@@ -42,7 +42,7 @@ fn publishing_drafts_is_warned_of() {
 
 #[test]
 fn a_directory_that_nobody_initialised_says_what_to_do() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let run = place.run(&["--data", "desk", "list"]);
     run.fails(5, "there is no endpoint here yet");
     assert!(run.err.contains("init"), "{}", run.err);
@@ -51,7 +51,7 @@ fn a_directory_that_nobody_initialised_says_what_to_do() {
 
 #[test]
 fn an_endpoint_is_initialised_once() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.bare("desk");
     assert_eq!(desk.json(&["status"])["name"], "desk");
     desk.run(&["init", "--endpoint", "other"]).fails(1, "there is already a store");
@@ -60,7 +60,7 @@ fn an_endpoint_is_initialised_once() {
 
 #[test]
 fn the_data_directory_comes_from_the_option_the_environment_or_the_platform() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     assert_eq!(place.run(&["init"]).code, 0);
     assert_eq!(
         place.command(&["init"]).env("FEEDSYNC_DATA", "by-env").output().unwrap().status.code(),
@@ -74,7 +74,7 @@ fn the_data_directory_comes_from_the_option_the_environment_or_the_platform() {
 
 #[test]
 fn collections_are_created_listed_renamed_and_dropped() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.bare("desk");
     desk.ok(&["create", "notes", "--title", "My notes", "--format", "rss"]);
     desk.run(&["create", "notes"]).fails(1, "already a collection notes");
@@ -94,7 +94,7 @@ fn collections_are_created_listed_renamed_and_dropped() {
 
 #[test]
 fn remotes_that_are_not_there_are_not_found() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     desk.run(&["sync"]).fails(3, "nothing to synchronise with yet");
     desk.run(&["sync", "notes", "7"]).fails(3, "notes has no remote 7");
@@ -105,7 +105,7 @@ fn remotes_that_are_not_there_are_not_found() {
 
 #[test]
 fn a_remote_that_never_answered_is_not_remembered() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.bare("desk");
     desk.run(&["sync", "notes", "http://127.0.0.1:1/collections/notes"]).fails(4, "127.0.0.1:1");
     assert_eq!(desk.json(&["remote", "list"]), serde_json::json!([]));
@@ -114,7 +114,7 @@ fn a_remote_that_never_answered_is_not_remembered() {
 
 #[test]
 fn a_backup_is_restored_as_a_new_life_of_the_same_endpoint() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     desk.add("before", "x");
     desk.ok(&["backup", "desk.db"]);
@@ -137,7 +137,7 @@ fn a_backup_is_restored_as_a_new_life_of_the_same_endpoint() {
 
 #[test]
 fn a_collection_with_items_that_no_remote_has_is_not_dropped_unasked() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     desk.ok(&["create", "empty"]);
     desk.ok(&["drop", "empty"]);
@@ -158,7 +158,7 @@ fn a_collection_with_items_that_no_remote_has_is_not_dropped_unasked() {
 
 #[test]
 fn a_dropped_collection_comes_back_with_all_that_it_held() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (desk, phone) = (place.desk("desk"), place.desk("phone"));
     desk.ok(&["set", "notes", "keep.tombstones=90d"]);
     let id = desk.add("Milk", "two litres");
@@ -197,7 +197,7 @@ fn a_dropped_collection_comes_back_with_all_that_it_held() {
 
 #[test]
 fn roles_come_back_with_a_collection_to_the_users_who_had_them() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     desk.add("Milk", "two litres");
     let user_add = |name: &str| desk.ok(&["user", "add", name, "--no-password"]);
@@ -237,7 +237,7 @@ fn roles_come_back_with_a_collection_to_the_users_who_had_them() {
 
 #[test]
 fn a_dropped_collection_is_kept_no_longer_than_it_is_told() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     desk.add("a", "b");
     desk.ok(&["drop", "notes", "--yes", "--keep", "1s"]);

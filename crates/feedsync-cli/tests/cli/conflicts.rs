@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::support::{Desk, Place};
+use crate::support::{TestDirectory, TestEndpoint};
 
 /// Creates a laptop and a phone with concurrent edits of the same item.
-fn in_conflict(place: &Place) -> (Desk<'_>, Desk<'_>, String) {
+fn in_conflict(place: &TestDirectory) -> (TestEndpoint<'_>, TestEndpoint<'_>, String) {
     let (laptop, phone) = (place.desk("laptop"), place.desk("phone"));
     let id = laptop.add("Milk", "two litres");
     phone.hears(&laptop);
@@ -18,7 +18,7 @@ fn in_conflict(place: &Place) -> (Desk<'_>, Desk<'_>, String) {
 
 #[test]
 fn both_edits_are_kept_and_shown_the_same_at_both_ends() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (laptop, phone, id) = in_conflict(&place);
     let conflicts = laptop.json(&["conflicts", "notes"]);
     assert_eq!(conflicts, phone.json(&["conflicts", "notes"]));
@@ -37,7 +37,7 @@ fn both_edits_are_kept_and_shown_the_same_at_both_ends() {
 
 #[test]
 fn a_policy_resolves_what_synchronisation_brings() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (laptop, phone) = (place.desk("laptop"), place.desk("phone"));
     let id = laptop.add("Milk", "two litres");
     phone.hears(&laptop);
@@ -55,7 +55,7 @@ fn a_policy_resolves_what_synchronisation_brings() {
 
 #[test]
 fn all_conflicts_of_a_collection_are_resolved_by_a_rule_once_it_is_confirmed() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (laptop, phone) = (place.desk("laptop"), place.desk("phone"));
     let ids = ["Milk", "Bread"].map(|title| laptop.add(title, "two"));
     phone.hears(&laptop);
@@ -90,7 +90,7 @@ fn all_conflicts_of_a_collection_are_resolved_by_a_rule_once_it_is_confirmed() {
 
 #[test]
 fn a_difference_and_a_graph_show_how_it_came_about() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (laptop, _, id) = in_conflict(&place);
     let diff = laptop.ok(&["diff", "notes", &id]);
     for line in ["--- winner", "+++ conflict 1"] {
@@ -106,7 +106,7 @@ fn a_difference_and_a_graph_show_how_it_came_about() {
 }
 
 fn resolved(arguments: &[&str]) -> (Value, Value) {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (laptop, phone, id) = in_conflict(&place);
     let before = laptop.json(&["conflicts", "notes"])[0].clone();
     let mut all = vec!["resolve", "notes", &*id];
@@ -143,7 +143,7 @@ fn a_resolution_writes_new_content() {
 
 #[test]
 fn a_resolution_that_does_not_fit_changes_nothing() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (laptop, _, id) = in_conflict(&place);
     let state = laptop.state();
     laptop.run(&["resolve", "notes", &id]).fails(2, "required");
@@ -157,7 +157,7 @@ fn a_resolution_that_does_not_fit_changes_nothing() {
 
 #[test]
 fn items_with_noconflicts_keep_the_winner_alone() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (laptop, phone) = (place.desk("laptop"), place.desk("phone"));
     let id = laptop.ok(&["add", "notes", "--title", "a", "--noconflicts"]);
     let id = id.trim_end();
@@ -173,7 +173,7 @@ fn items_with_noconflicts_keep_the_winner_alone() {
 
 #[test]
 fn some_conflicts_are_resolved_and_the_others_stay_open() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (laptop, phone, id) = in_conflict(&place);
     let desk = place.desk("desk");
     desk.hears(&laptop);

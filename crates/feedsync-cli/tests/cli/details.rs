@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::Place;
+use crate::support::TestDirectory;
 
 const FEED: &str = "<?xml version=\"1.0\"?>\n\
     <rss version=\"2.0\" xmlns:m=\"urn:m\"><channel><title>News</title><link>http://example.org/</link>\
@@ -12,7 +12,7 @@ const FEED: &str = "<?xml version=\"1.0\"?>\n\
 
 #[test]
 fn details_of_an_imported_feed_are_settings_and_are_exported_in_every_format() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     place.write("news.rss", FEED);
     desk.ok(&["import", "notes", "news.rss"]);
@@ -50,7 +50,7 @@ fn details_of_an_imported_feed_are_settings_and_are_exported_in_every_format() {
 
 #[test]
 fn details_that_a_person_set_stay_when_a_feed_is_imported() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     place.write("news.rss", FEED);
     desk.ok(&["set", "notes", "author=  Bob\tB. ", "rights=default"]);
@@ -86,7 +86,7 @@ fn details_that_a_person_set_stay_when_a_feed_is_imported() {
 
 #[test]
 fn details_stay_when_a_document_is_converted_and_those_of_the_first_when_it_is_merged() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     place.write("news.rss", FEED);
     for format in ["atom", "opml", "pox", "json"] {
@@ -114,7 +114,7 @@ fn details_stay_when_a_document_is_converted_and_those_of_the_first_when_it_is_m
 
 #[test]
 fn parts_of_a_head_over_a_bound_are_reported() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     place.write("news.rss", &FEED.replace(">R<", &format!(">{}<", "x".repeat(4_097))));
     let run = desk.run(&["import", "notes", "news.rss"]);

@@ -7,7 +7,7 @@ use feedsync_store::{
     SystemEnvironment,
 };
 
-use crate::support::{Hub, Place};
+use crate::support::{Hub, TestDirectory};
 
 fn findings(report: &serde_json::Value) -> Vec<(String, String)> {
     let of = |found: &serde_json::Value, name: &str| found[name].as_str().unwrap().to_owned();
@@ -17,7 +17,7 @@ fn findings(report: &serde_json::Value) -> Vec<(String, String)> {
 
 #[test]
 fn a_sound_directory_is_sound() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.run(&["--data", "desk", "doctor"]).fails(5, "there is no endpoint here yet");
     let desk = place.desk("desk");
     desk.add("Milk", "two litres");
@@ -30,7 +30,7 @@ fn a_sound_directory_is_sound() {
 /// The damage is in the middle of the file: the tables can be found, but not all of them can be read.
 #[test]
 fn damaged_store_is_a_fault_with_advice_to_restore() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     for number in 0..200 {
         desk.add(&format!("Item {number}"), &"x".repeat(2_000));
@@ -55,7 +55,7 @@ fn damaged_store_is_a_fault_with_advice_to_restore() {
 #[test]
 fn files_that_others_can_read_are_faults() {
     use std::os::unix::fs::PermissionsExt as _;
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let mode = |name: &str, mode: u32| {
         let open = std::fs::Permissions::from_mode(mode);
@@ -83,7 +83,7 @@ fn files_that_others_can_read_are_faults() {
 
 #[test]
 fn expired_tokens_and_missing_files_are_warnings() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     desk.ok(&["user", "add", "anna", "--administrator", "--no-password"]);
     desk.ok(&["token", "create", "--expires", "0s"]);
@@ -116,7 +116,7 @@ fn expired_tokens_and_missing_files_are_warnings() {
 
 #[test]
 fn database_that_keeps_a_collection_from_being_opened_is_a_fault() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     desk.ok(&["set", "notes", "documents=true"]);
     assert!(findings(&desk.json(&["doctor"])).is_empty());
@@ -138,7 +138,7 @@ fn database_that_keeps_a_collection_from_being_opened_is_a_fault() {
 
 #[test]
 fn settings_that_cannot_be_read_are_taken_back_one_by_one_as_it_advises() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     desk.ok(&["set", "notes", "drafts=true"]);
     let notes = CollectionName::new("notes").unwrap();
@@ -170,7 +170,7 @@ fn settings_that_cannot_be_read_are_taken_back_one_by_one_as_it_advises() {
 }
 
 /// Creates a log of one line for `notes`.
-fn begin_log(place: &Place) {
+fn begin_log(place: &TestDirectory) {
     let notes = CollectionName::new("notes").unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
@@ -190,7 +190,7 @@ fn begin_log(place: &Place) {
 
 #[test]
 fn a_log_whose_file_is_lost_is_a_fault() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     begin_log(&place);
     assert!(findings(&desk.json(&["doctor"])).is_empty());
@@ -202,7 +202,7 @@ fn a_log_whose_file_is_lost_is_a_fault() {
 
 #[test]
 fn a_backup_says_which_log_is_damaged_and_holds_all_else() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     desk.add("Milk", "two litres");
     begin_log(&place);
@@ -231,7 +231,7 @@ fn a_backup_says_which_log_is_damaged_and_holds_all_else() {
 
 #[test]
 fn a_file_that_is_no_database_cannot_be_examined() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let bytes = vec![b'x'; 10_000];
     std::fs::write(place.path("desk/feedsync.db"), bytes).unwrap();
@@ -240,7 +240,7 @@ fn a_file_that_is_no_database_cannot_be_examined() {
 
 #[test]
 fn damaged_articles_stop_no_hub_and_are_set_aside() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let sound = {
         let hub = Hub::start(&place, "desk");

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::Place;
+use crate::support::TestDirectory;
 
 fn feed(entries: &str) -> String {
     format!(
@@ -27,7 +27,7 @@ fn entry(id: &str, title: &str, updates: u32, by: &str) -> String {
 
 #[test]
 fn a_merge_keeps_every_byte_that_it_does_not_change() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let local = feed(&format!("{}<entry><title>plain</title></entry>", entry("1", "one", 1, "a")));
     place.write("local.atom", &local);
     place.write("same.atom", &feed(&entry("1", "one", 1, "a")));
@@ -51,7 +51,7 @@ fn a_merge_keeps_every_byte_that_it_does_not_change() {
 
 #[test]
 fn a_merge_of_two_edits_keeps_both() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.write("local.atom", &feed(&entry("1", "mine", 2, "b")));
     place.write("other.atom", &feed(&entry("1", "theirs", 2, "c")));
     let run = place.run(&["merge", "local.atom", "other.atom", "-o", "out.atom"]);
@@ -63,7 +63,7 @@ fn a_merge_of_two_edits_keeps_both() {
 
 #[test]
 fn sse_merges_with_sse_by_the_rules_of_sse() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let opml = |text: &str, version: u32, by: &str| {
         let stamp = format!("when=\"Sat, 21 May 2005 11:43:33 GMT\" by=\"{by}\"");
         format!(
@@ -87,7 +87,7 @@ fn sse_merges_with_sse_by_the_rules_of_sse() {
 
 #[test]
 fn validate_names_every_fault_with_its_line() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.write("good.atom", &feed(&entry("1", "one", 1, "a")));
     let run = place.run(&["validate", "good.atom"]);
     assert_eq!((run.code, &*run.out), (0, "good.atom: no faults: atom, 1 item\n"));
@@ -114,7 +114,7 @@ fn validate_names_every_fault_with_its_line() {
 
 #[test]
 fn validate_reports_misplaced_elements_and_checks_documents_of_atompub() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let misplaced = entry("1", "one", 1, "a").replace("<title>", "\n<sx:sharing/><title>");
     place.write("misplaced.atom", &feed(&misplaced));
     let run = place.run(&["validate", "misplaced.atom"]);
@@ -159,7 +159,7 @@ fn validate_reports_misplaced_elements_and_checks_documents_of_atompub() {
 
 #[test]
 fn a_feed_converts_there_and_back_without_loss() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.write(
         "a.atom",
         &feed(&(entry("1", "one", 2, "b") + &entry("2", "two &amp; &lt;more>", 1, "a"))),
@@ -180,7 +180,7 @@ fn a_feed_converts_there_and_back_without_loss() {
 
 #[test]
 fn items_without_sync_information_stay_so_when_converted() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let plain = "<entry><id>urn:x:1</id><title>plain &amp; simple</title></entry>\n";
     place.write("a.atom", &feed(&(plain.to_owned() + &entry("1", "one", 1, "a"))));
     let counts = |file: &str| {
@@ -227,7 +227,7 @@ fn sse_item(id: &str, version: &str) -> String {
 
 #[test]
 fn a_refused_item_of_sse_or_feedsync_is_named_and_told_by_the_exit_code() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let sse = format!(
         "<rss version=\"2.0\" xmlns:sx=\"http://www.microsoft.com/schemas/rss/sse\"><channel>\n\
@@ -263,7 +263,7 @@ fn a_refused_item_of_sse_or_feedsync_is_named_and_told_by_the_exit_code() {
 
 #[test]
 fn a_converted_feed_keeps_its_window_and_its_related_feeds() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let sharing = "<sx:sharing since='3' until='7'>\
          <sx:related link='http://example.org/all' type='complete'/></sx:sharing>";
     place.write(

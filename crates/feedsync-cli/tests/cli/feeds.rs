@@ -1,6 +1,6 @@
 //! The commands `import` and `export`.
 
-use crate::support::Place;
+use crate::support::TestDirectory;
 
 const FEED: &str = r#"<?xml version="1.0"?>
 <feed xmlns="http://www.w3.org/2005/Atom">
@@ -12,7 +12,7 @@ const FEED: &str = r#"<?xml version="1.0"?>
 
 #[test]
 fn two_people_who_import_one_feed_have_the_same_items() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (laptop, phone) = (place.desk("laptop"), place.desk("phone"));
     place.write("feed.atom", FEED);
     assert_eq!(laptop.ok(&["import", "notes", "feed.atom"]), "2 added\n");
@@ -25,7 +25,7 @@ fn two_people_who_import_one_feed_have_the_same_items() {
 
 #[test]
 fn importing_again_updates_what_changed_and_deletes_nothing_unless_mirrored() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     place.write("feed.atom", FEED);
     desk.ok(&["import", "notes", "feed.atom"]);
@@ -41,7 +41,7 @@ fn importing_again_updates_what_changed_and_deletes_nothing_unless_mirrored() {
 
 #[test]
 fn a_faulty_feed_changes_nothing_and_is_named_with_its_line() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     place.write("bad.atom", &FEED.replace("</feed>", "</fed>"));
     desk.run(&["import", "notes", "bad.atom"]).fails(1, "bad.atom:6:");
@@ -54,7 +54,7 @@ fn a_faulty_feed_changes_nothing_and_is_named_with_its_line() {
 
 #[test]
 fn a_feed_exported_in_any_format_brings_the_same_items_elsewhere() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let id = desk.add("Milk & <more>", "two\nlitres");
     desk.ok(&["edit", "notes", &id, "--content", "three"]);
@@ -93,7 +93,7 @@ fn a_feed_exported_in_any_format_brings_the_same_items_elsewhere() {
 
 #[test]
 fn sse_is_exported_as_rss_or_opml_and_read_again() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (desk, other) = (place.desk("desk"), place.desk("other"));
     desk.add("Milk", "two litres");
     desk.run(&["export", "notes", "--to", "atom", "--sse"]).fails(2, "SSE has no atom");
@@ -111,7 +111,7 @@ fn sse_is_exported_as_rss_or_opml_and_read_again() {
 
 #[test]
 fn items_without_title_link_and_guid_are_all_imported() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let rss = |items: &[&str]| {
         let items: String = items.iter().map(|item| format!("<item>{item}</item>")).collect();
@@ -155,7 +155,7 @@ fn items_without_title_link_and_guid_are_all_imported() {
 /// FeedSync 4.2.3).
 #[test]
 fn merged_documents_keep_no_window_that_is_untrue() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let feed = |namespace: &str, sharing: &str, sync: &str| {
         format!(
@@ -208,7 +208,7 @@ fn merged_documents_keep_no_window_that_is_untrue() {
 
 #[test]
 fn items_without_sync_information_beside_others_are_no_success() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     desk.add("Kept", "x");
     desk.ok(&["export", "notes", "--to", "atom", "--output", "all.atom"]);

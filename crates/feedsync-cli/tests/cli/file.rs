@@ -4,21 +4,21 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Place, Run};
+use crate::support::{Run, TestDirectory};
 
 /// Runs a command that must succeed; returns its output.
-pub(crate) fn ok(place: &Place, arguments: &[&str]) -> String {
+pub(crate) fn ok(place: &TestDirectory, arguments: &[&str]) -> String {
     place.run(arguments).success(arguments)
 }
 
 /// Runs a command that must succeed; returns its JSON output.
-pub(crate) fn json(place: &Place, arguments: &[&str]) -> Value {
+pub(crate) fn json(place: &TestDirectory, arguments: &[&str]) -> Value {
     let arguments = [arguments, &["--json"]].concat();
     serde_json::from_str(&ok(place, &arguments)).unwrap()
 }
 
 /// Adds an item to a file; returns its id.
-pub(crate) fn add(place: &Place, file: &str, title: &str) -> String {
+pub(crate) fn add(place: &TestDirectory, file: &str, title: &str) -> String {
     let id = ok(place, &["file", "add", file, "--title", title, "--content", "c", "--by", "ann"]);
     id.trim_end().to_owned()
 }
@@ -28,7 +28,7 @@ fn titles(items: &Value) -> Vec<&str> {
 }
 
 /// Names of all files in the directory of a test.
-fn names(place: &Place) -> Vec<String> {
+fn names(place: &TestDirectory) -> Vec<String> {
     let entries = fs::read_dir(place.path("")).unwrap();
     let mut names: Vec<_> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -45,7 +45,7 @@ fn a_file_of_each_format_is_begun_and_edited_without_a_data_directory() {
         ("a.json", "json"),
         ("a.xml", "pox"),
     ] {
-        let place = Place::new();
+        let place = TestDirectory::new();
         let id = add(&place, file, "Milk");
         add(&place, file, "Bread");
         let edit = |arguments: &[&str]| {
@@ -79,7 +79,7 @@ fn a_file_of_each_format_is_begun_and_edited_without_a_data_directory() {
 
 #[test]
 fn edits_in_copies_of_a_file_are_all_kept_even_under_one_name() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let id = add(&place, "mine.atom", "Milk");
     fs::copy(place.path("mine.atom"), place.path("theirs.atom")).unwrap();
     for (file, title) in [("mine.atom", "Oat milk"), ("theirs.atom", "Two milk")] {
@@ -116,7 +116,7 @@ fn edits_in_copies_of_a_file_are_all_kept_even_under_one_name() {
 
 #[test]
 fn a_collection_takes_part_with_a_file() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let id = desk.add("Milk", "two litres");
     desk.ok(&["export", "notes", "--output", "notes.atom", "--url", "https://example.org/n.atom"]);
@@ -146,7 +146,7 @@ fn a_collection_takes_part_with_a_file() {
 
 #[test]
 fn a_new_item_is_what_the_options_say() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let arguments = ["--id", "shopping.milk", "--deleted", "--noconflicts", "--title", "Milk"];
     let added = json(&place, &[&["file", "add", "n.json"], &arguments[..]].concat());
     assert_eq!(added, serde_json::json!({ "id": "shopping.milk" }));
@@ -170,7 +170,7 @@ fn a_new_item_is_what_the_options_say() {
 
 #[test]
 fn the_author_is_named_by_an_option_the_environment_or_the_host() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let by = |id: &str| {
         let shown = json(&place, &["file", "show", "n.rss", id]);
         shown["by"].as_str().unwrap().split(".file-").next().unwrap().to_owned()
@@ -192,7 +192,7 @@ fn the_author_is_named_by_an_option_the_environment_or_the_host() {
 
 #[test]
 fn an_edit_that_was_made_while_an_editor_was_open_is_kept_beside_it() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let id = add(&place, "n.opml", "Milk");
     let program = env!("CARGO_BIN_EXE_feedsync");
     let meanwhile = format!("{program} file edit n.opml {id} --content meanwhile --by bob");
@@ -219,7 +219,7 @@ fn an_edit_that_was_made_while_an_editor_was_open_is_kept_beside_it() {
 
 #[test]
 fn documents_that_are_no_feedsync_feeds_are_refused_with_advice_and_stay() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let sse = "<rss version=\"2.0\" xmlns:sx=\"http://www.microsoft.com/schemas/rss/sse\"><channel><item>\
         <title>a</title><sx:sync id=\"a\" version=\"1\"><sx:history when=\"Sat, 21 May 2005 11:43:33 GMT\" by=\"x\"/>\
         </sx:sync></item></channel></rss>";
@@ -265,7 +265,7 @@ fn documents_that_are_no_feedsync_feeds_are_refused_with_advice_and_stay() {
 
 #[test]
 fn items_are_found_by_id_prefix_and_faulty_ones_reported_by_position() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let item = |id: &str, updates: u32| {
         format!(
             "\n<item><title>{id}</title><s:sync id=\"{id}\" updates=\"{updates}\">\
@@ -313,7 +313,7 @@ fn items_are_found_by_id_prefix_and_faulty_ones_reported_by_position() {
 
 #[test]
 fn an_item_is_deleted_with_its_content_and_needs_new_content_to_come_back() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let id = add(&place, "n.atom", "Secret");
     place.run(&["file", "undelete", "n.atom", &id]).fails(1, "is not deleted");
     ok(&place, &["file", "rm", "n.atom", &id, "--truncate"]);

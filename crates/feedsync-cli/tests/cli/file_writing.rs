@@ -4,13 +4,13 @@ use std::fs;
 use std::process::Stdio;
 
 use crate::file::{add, json, ok};
-use crate::support::{Place, Run};
+use crate::support::{Run, TestDirectory};
 
 #[cfg(unix)]
 #[test]
 fn a_file_keeps_its_permissions_and_links_lead_to_it() {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
-    let place = Place::new();
+    let place = TestDirectory::new();
     fs::create_dir(place.path("shared")).unwrap();
     let id = add(&place, "shared/n.atom", "Milk");
     let file = place.path("shared/n.atom");
@@ -35,7 +35,7 @@ fn a_file_keeps_its_permissions_and_links_lead_to_it() {
 #[cfg(unix)]
 #[test]
 fn a_command_that_had_to_wait_edits_the_file_that_is_there_by_then() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let id = add(&place, "n.atom", "Milk");
     // The test acts like another command: it holds the lock and replaces the file.
     let held = fs::File::open(place.path("n.atom")).unwrap();
@@ -56,7 +56,7 @@ fn a_command_that_had_to_wait_edits_the_file_that_is_there_by_then() {
 
 #[test]
 fn many_commands_that_edit_one_file_at_once_lose_nothing() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let id = add(&place, "n.json", "Milk");
     let commands: Vec<_> = (0..12)
         .map(|number| {

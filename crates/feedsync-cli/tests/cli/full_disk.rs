@@ -2,14 +2,14 @@
 
 use feedsync_test::small_disk::SmallDisk;
 
-use crate::support::Place;
+use crate::support::TestDirectory;
 
 const FEED: &str = "https://example.org/feed";
 
 #[test]
 fn command_that_fails_on_a_full_disk_says_that_the_disk_is_full() {
     let Some(disk) = SmallDisk::mount(48) else { return };
-    let place = Place::new();
+    let place = TestDirectory::new();
     let data = disk.path().join("desk").display().to_string();
     let run = |arguments: &[&str]| place.run(&[&["--data", &data], arguments].concat());
     let ok = |arguments: &[&str]| run(arguments).success(arguments);

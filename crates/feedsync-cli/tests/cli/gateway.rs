@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 
-use crate::support::Place;
+use crate::support::TestDirectory;
 
 /// A running gateway, which is stopped when it is dropped.
 struct Gateway {
@@ -15,7 +15,7 @@ struct Gateway {
 }
 
 impl Gateway {
-    fn start(place: &Place, data: &str, arguments: &[&str]) -> Self {
+    fn start(place: &TestDirectory, data: &str, arguments: &[&str]) -> Self {
         let free = "127.0.0.1:0";
         let ports = ["--data", data, "gateway", "--listen", free, "--control", free];
         let mut command = place.command(&ports);
@@ -58,7 +58,7 @@ fn a_gateway_passes_on_until_it_is_stopped() {
         let body = line.trim_end();
         write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
     });
-    let place = Place::new();
+    let place = TestDirectory::new();
     let mut gateway = Gateway::start(&place, "gw", &["--mount", &mount]);
     let answer = get(&gateway.address, "/notes/1");
     assert!(answer.ends_with("\r\n\r\nGET /deep/1 HTTP/1.1"), "{answer}");
@@ -97,7 +97,7 @@ fn miniflux() -> String {
 
 #[test]
 fn outbox_counts_the_changes_of_newsreaders_that_wait() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let server = miniflux();
     let option = format!("miniflux={server}");
     let gateway = Gateway::start(&place, "gw", &["--newsreader", &option]);
@@ -140,7 +140,7 @@ fn outbox_counts_the_changes_of_newsreaders_that_wait() {
 
 #[test]
 fn invalid_options_are_refused_with_the_reason() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     for (arguments, word) in [
         (["--mount", "http=http://example.org/"], "not a name for a mount"),
         (["--mount", "notes"], "NAME=URL"),
@@ -156,7 +156,7 @@ fn invalid_options_are_refused_with_the_reason() {
 
 #[test]
 fn gateway_commands_exit_with_the_code_of_their_result() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let run = |data: &str, arguments: &[&str]| {
         place.run(&[&["--data", data, "gateway"], arguments].concat())
     };

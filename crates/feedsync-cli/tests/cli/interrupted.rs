@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use crate::support::{Place, Run, has};
+use crate::support::{Run, TestDirectory, has};
 
 /// Starts a server that announces 1,000 bytes and sends only the first of them; returns its address.
 fn cutting_off() -> String {
@@ -27,7 +27,7 @@ fn cutting_off() -> String {
 }
 
 /// Runs a command that must fail within the time limit.
-fn fails_within(place: &Place, bound: Duration, arguments: &[&str]) -> Run {
+fn fails_within(place: &TestDirectory, bound: Duration, arguments: &[&str]) -> Run {
     let begin = Instant::now();
     let mut all = vec!["--data", "desk"];
     all.extend(arguments);
@@ -42,7 +42,7 @@ const SOON: Duration = Duration::from_secs(8);
 
 #[test]
 fn answer_that_ends_early_is_reported_soon() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.desk("desk");
     let host = cutting_off();
     let log = format!("http://{host}/logs/reading");
@@ -57,7 +57,7 @@ fn answer_that_ends_early_is_reported_soon() {
 
 #[test]
 fn server_that_is_away_is_reported_soon() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.desk("desk");
     place.write("line", "{}\n");
     let host = {
@@ -86,7 +86,7 @@ fn retries_are_shown_on_a_terminal() {
     if !has("script") {
         return;
     }
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.desk("desk");
     let program = env!("CARGO_BIN_EXE_feedsync");
     let command = format!("{program} --data desk reader sync http://127.0.0.1:1/logs/reading");

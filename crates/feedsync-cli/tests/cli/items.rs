@@ -1,10 +1,10 @@
 //! The commands `add`, `edit`, `rm`, `undelete`, `show`, `history` and `ls`.
 
-use crate::support::Place;
+use crate::support::TestDirectory;
 
 #[test]
 fn add_prints_the_id_and_nothing_else() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let printed = desk.ok(&["add", "notes", "--title", "Milk", "--content", "two < litres & more"]);
     let id = printed.strip_suffix('\n').unwrap();
@@ -22,7 +22,7 @@ fn add_prints_the_id_and_nothing_else() {
 
 #[test]
 fn an_entry_comes_from_a_file_or_standard_input_with_all_it_holds() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let entry = "<item><title>t</title><x:y xmlns:x='urn:x'>kept</x:y></item>";
     place.write("entry.xml", &format!("<?xml version=\"1.0\"?>\n{entry}\n"));
@@ -42,7 +42,7 @@ fn an_entry_comes_from_a_file_or_standard_input_with_all_it_holds() {
 
 #[test]
 fn an_edit_changes_what_it_names_and_keeps_the_rest() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let entry = "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:x</id><title>a</title>\
                  <updated>2005-05-21T11:43:33Z</updated><content>b</content><!-- kept --></entry>";
@@ -59,7 +59,7 @@ fn an_edit_changes_what_it_names_and_keeps_the_rest() {
 
 #[test]
 fn an_edit_without_flags_opens_an_editor_on_the_content() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let id = desk.add("Milk", "two litres");
     place.write("editor.sh", "#!/bin/sh\nsed -i 's/two/three/' \"$2\"\n");
@@ -80,7 +80,7 @@ fn an_edit_without_flags_opens_an_editor_on_the_content() {
 
 #[test]
 fn change_during_an_editor_session_becomes_a_conflict() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let id = desk.add("Milk", "two litres");
     // The item changes while the editor is open.
@@ -95,7 +95,7 @@ fn change_during_an_editor_session_becomes_a_conflict() {
 
 #[test]
 fn an_item_is_deleted_and_comes_back_as_it_was() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let id = desk.add("Milk", "two litres");
     desk.run(&["undelete", "notes", &id]).fails(1, "is not deleted");
@@ -112,7 +112,7 @@ fn an_item_is_deleted_and_comes_back_as_it_was() {
 /// Another endpoint has used up the update counter of an item.
 #[test]
 fn an_item_that_has_had_all_its_updates_goes_on_as_a_copy() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     place.write(
         "full.atom",
@@ -137,7 +137,7 @@ fn an_item_that_has_had_all_its_updates_goes_on_as_a_copy() {
 
 #[test]
 fn item_is_found_by_a_unique_prefix_of_its_id() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let feed = |ids: &[&str]| {
         let items =
@@ -158,7 +158,7 @@ fn item_is_found_by_a_unique_prefix_of_its_id() {
 
 #[test]
 fn ls_searches_and_shows_newest_changes_first() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let first = desk.add("Milk", "two litres");
     desk.add("Bread", "one");
@@ -178,7 +178,7 @@ fn ls_searches_and_shows_newest_changes_first() {
 
 #[test]
 fn history_of_one_line_of_edits_is_a_line() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let id = desk.add("Milk", "a");
     desk.ok(&["edit", "notes", &id, "--content", "b"]);
@@ -191,7 +191,7 @@ fn history_of_one_line_of_edits_is_a_line() {
 
 #[test]
 fn an_item_has_the_id_that_it_is_given_and_may_be_deleted_from_the_beginning() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (desk, phone) = (place.desk("desk"), place.desk("phone"));
     assert_eq!(desk.ok(&["add", "notes", "--title", "Milk", "--id", "list.milk"]), "list.milk\n");
     desk.run(&["add", "notes", "--title", "Milk", "--id", "list.milk"]).fails(1, "list.milk");
@@ -204,7 +204,7 @@ fn an_item_has_the_id_that_it_is_given_and_may_be_deleted_from_the_beginning() {
 
 #[test]
 fn an_item_that_was_deleted_with_its_content_comes_back_with_new_content_only() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     place.write(
         "gone.atom",

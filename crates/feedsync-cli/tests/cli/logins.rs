@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 
-use crate::support::{Place, Run};
+use crate::support::{Run, TestDirectory};
 
 const TOKEN: &str = "fsy_0123456789abcdef";
 
@@ -66,7 +66,7 @@ impl Guarded {
     }
 }
 
-fn login(place: &Place, arguments: &[&str], secret: &str) -> Run {
+fn login(place: &TestDirectory, arguments: &[&str], secret: &str) -> Run {
     let mut all = vec!["--data", "desk", "login", "--stdin"];
     all.extend(arguments);
     place.run_with(&all, secret)
@@ -74,7 +74,7 @@ fn login(place: &Place, arguments: &[&str], secret: &str) -> Run {
 
 #[test]
 fn a_login_is_tried_and_then_kept_for_its_owner_only() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let hub = Guarded::start();
     let file = place.path("desk/logins.json");
@@ -103,7 +103,7 @@ fn a_login_is_tried_and_then_kept_for_its_owner_only() {
 
 #[test]
 fn server_whose_root_answers_with_a_feed_is_not_taken_for_a_hub() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.desk("desk");
     let server = Guarded::answering(false);
     login(&place, &[&server.url], TOKEN).fails(4, "does not answer as a hub does");
@@ -116,7 +116,7 @@ fn server_whose_root_answers_with_a_feed_is_not_taken_for_a_hub() {
 
 #[test]
 fn every_command_that_reads_an_address_sends_its_login() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let hub = Guarded::start();
     let feed = format!("{}/feed", hub.url);
@@ -143,7 +143,7 @@ fn every_command_that_reads_an_address_sends_its_login() {
 
 #[test]
 fn insecure_or_redirected_logins_are_not_stored() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let hub = Guarded::start();
     login(&place, &["http://hub.example/"], TOKEN).fails(1, "https only");
@@ -162,7 +162,7 @@ fn insecure_or_redirected_logins_are_not_stored() {
 
 #[test]
 fn a_proxy_never_sees_a_login_of_this_machine() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.desk("desk");
     let (hub, proxy) = (Guarded::start(), Guarded::start());
     assert_eq!(login(&place, &[&hub.url], TOKEN).code, 0);

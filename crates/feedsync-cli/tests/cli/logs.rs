@@ -1,12 +1,12 @@
 //! The command `log`, for collections of this endpoint and for files.
 
-use crate::support::Place;
+use crate::support::TestDirectory;
 
 const RECORD: &str = r#"{"v":1,"id":"laptop:1","ts":"1000.0","obj":{"kind":"feed","id":"https://example.org/feed"},"act":"subscribe"}"#;
 
 #[test]
 fn a_log_begins_once_grows_and_is_read() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     assert_eq!(desk.ok(&["log", "create", "notes"]), "notes: begun\n");
     assert_eq!(desk.run(&["log", "create", "notes"]).code, 1);
@@ -22,7 +22,7 @@ fn a_log_begins_once_grows_and_is_read() {
 
 #[test]
 fn a_torn_line_is_named_and_nothing_of_the_file_is_appended() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     desk.ok(&["log", "create", "notes"]);
     place.write("lines", "one\ntwo");
@@ -34,7 +34,7 @@ fn a_torn_line_is_named_and_nothing_of_the_file_is_appended() {
 
 #[test]
 fn faults_of_a_log_are_reported_with_their_lines() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     place.write("a.log", &format!("{RECORD}\n{RECORD}\nnonsense\n{{\"v\":1"));
     let run = desk.run(&["log", "verify", "./a.log"]);
@@ -51,7 +51,7 @@ fn faults_of_a_log_are_reported_with_their_lines() {
 
 #[test]
 fn copy_of_a_log_gets_new_lines_only() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     desk.ok(&["log", "create", "notes"]);
     place.write("lines", "one\n");
@@ -76,7 +76,7 @@ fn copy_of_a_log_gets_new_lines_only() {
 
 #[test]
 fn a_compacted_log_holds_what_the_long_one_did() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     desk.ok(&["log", "create", "notes"]);
     place.write("lines", &format!("{RECORD}\n"));
@@ -110,7 +110,7 @@ fn a_compacted_log_holds_what_the_long_one_did() {
 
 #[test]
 fn a_snapshot_of_a_file_is_a_file() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     place.write("a.log", &format!("{RECORD}\n"));
     desk.ok(&["log", "snapshot", "./a.log", "--output", "a.snapshot"]);
@@ -130,7 +130,7 @@ fn a_snapshot_of_a_file_is_a_file() {
 
 #[test]
 fn a_log_that_is_not_there_is_named() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let all = [
         &["log", "tail", "notes"][..],

@@ -1,14 +1,14 @@
 //! The command `move`, for outlines in collections and in files.
 
-use crate::support::{Desk, Place};
+use crate::support::{TestDirectory, TestEndpoint};
 
 /// Adds an outline to the collection `feeds`.
-fn add(desk: &Desk<'_>, id: &str) {
+fn add(desk: &TestEndpoint<'_>, id: &str) {
     desk.ok(&["add", "feeds", "--title", id, "--id", id]);
 }
 
 /// Creates a desk with the outlines a, b, c and d at the top level of the collection `feeds`.
-fn outliner(place: &Place) -> Desk<'_> {
+fn outliner(place: &TestDirectory) -> TestEndpoint<'_> {
     let desk = place.bare("desk");
     desk.ok(&["create", "feeds", "--format", "opml"]);
     ["a", "b", "c", "d"].iter().for_each(|id| add(&desk, id));
@@ -39,13 +39,13 @@ fn nesting(text: &str) -> String {
     out
 }
 
-fn exported(desk: &Desk<'_>) -> String {
+fn exported(desk: &TestEndpoint<'_>) -> String {
     nesting(&desk.ok(&["export", "feeds"]))
 }
 
 #[test]
 fn an_outline_of_a_collection_moves_with_what_is_in_it() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = outliner(&place);
     assert_eq!(exported(&desk), "a b c d");
     let moved = desk.json(&["move", "feeds", "b", "--under", "a"]);
@@ -64,7 +64,7 @@ fn an_outline_of_a_collection_moves_with_what_is_in_it() {
 
 #[test]
 fn moves_that_cannot_be_are_refused_by_name_and_change_nothing() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = outliner(&place);
     desk.ok(&["move", "feeds", "b", "--under", "a"]);
     desk.ok(&["move", "feeds", "c", "--under", "b"]);
@@ -98,7 +98,7 @@ fn moves_that_cannot_be_are_refused_by_name_and_change_nothing() {
 
 #[test]
 fn a_move_and_an_edit_made_without_knowing_of_each_other_are_both_kept() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = outliner(&place);
     desk.ok(&["export", "feeds", "--output", "feeds.opml"]);
     desk.ok(&["move", "feeds", "b", "--under", "a"]);
@@ -110,7 +110,7 @@ fn a_move_and_an_edit_made_without_knowing_of_each_other_are_both_kept() {
 
 #[test]
 fn an_outline_of_a_file_moves_and_the_document_with_it() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let run = |arguments: &[&str]| place.run(arguments).success(arguments);
     for id in ["a", "b", "c"] {
         run(&["file", "add", "feeds.opml", "--title", id, "--id", id]);
@@ -133,7 +133,7 @@ fn an_outline_of_a_file_moves_and_the_document_with_it() {
 /// A document without information about positions: the outlines keep the order and nesting of the document.
 #[test]
 fn an_outline_moves_in_a_document_of_others_and_all_else_stays() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let outline = |id: &str, inside: &str| {
         format!(
             "<outline text=\"{id}\" x='y'><s:sync id=\"{id}\" updates=\"1\"><s:history sequence=\"1\" by=\"x\"/></s:sync>\

@@ -3,11 +3,11 @@
 use std::io::Read as _;
 use std::process::Stdio;
 
-use crate::support::{Hub, Place, Run};
+use crate::support::{Hub, Run, TestDirectory};
 
 #[test]
 fn the_command_line_is_checked_before_anything_is_done() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     for wrong in [&["nothing"][..], &["list", "--wrong"], &["--data"], &["create"]] {
         assert_eq!(place.run(wrong).code, 2, "{wrong:?}");
     }
@@ -26,7 +26,7 @@ fn the_command_line_is_checked_before_anything_is_done() {
 
 #[test]
 fn closed_pipe_is_not_an_error() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let entry =
         |number| format!("<item><guid>{number}</guid><title>{}</title></item>", "x".repeat(500));
@@ -48,7 +48,7 @@ fn closed_pipe_is_not_an_error() {
 
 #[test]
 fn colours_are_for_terminals_and_can_be_forced() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     assert!(!desk.ok(&["list"]).contains('\x1b'));
     let with = |name: &str| {
@@ -61,7 +61,7 @@ fn colours_are_for_terminals_and_can_be_forced() {
 
 #[test]
 fn content_of_items_cannot_control_the_terminal() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let run = place.run_with(
         &["--data", "desk", "add", "notes", "--file", "-"],
@@ -78,7 +78,7 @@ fn content_of_items_cannot_control_the_terminal() {
 
 #[test]
 fn completions_and_manual_pages_are_printed() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = place.run(&["completions", shell]);
         assert!(script.code == 0 && script.out.contains("conflicts"), "{shell}");
@@ -91,7 +91,7 @@ fn completions_and_manual_pages_are_printed() {
 }
 
 /// Every command with its subcommands, as `help` lists them.
-fn commands(place: &Place, of: &[String]) -> Vec<Vec<String>> {
+fn commands(place: &TestDirectory, of: &[String]) -> Vec<Vec<String>> {
     let mut arguments: Vec<&str> = of.iter().map(String::as_str).collect();
     arguments.push("--help");
     let help = place.run(&arguments).out;
@@ -108,7 +108,7 @@ fn commands(place: &Place, of: &[String]) -> Vec<Vec<String>> {
 
 #[test]
 fn help_shows_no_password_on_a_command_line() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let all = commands(&place, &[]);
     assert!(all.len() > 60, "{all:?}");
     for command in all {
@@ -128,7 +128,7 @@ fn help_shows_no_password_on_a_command_line() {
 
 #[test]
 fn advice_repeats_where_the_data_is() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     for arguments in [&["ls", "none"][..], &["set", "notes", "keep=1"], &["show", "notes", "x"]] {
         let run = desk.run(arguments);
@@ -142,7 +142,7 @@ fn advice_repeats_where_the_data_is() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_called_a_full_disk() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.desk("desk");
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = place.command(&["--data", "desk", "list"]).stdout(full).output().unwrap();
@@ -154,7 +154,7 @@ fn a_full_disk_is_called_a_full_disk() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_below_the_store_is_called_a_full_disk() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let probe = ["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"];
     let mounted = std::process::Command::new("unshare").args(probe).output();
     if !mounted.is_ok_and(|output| output.status.success()) {
@@ -181,7 +181,7 @@ fn a_full_disk_below_the_store_is_called_a_full_disk() {
 /// With `FEEDSYNC_LOG=debug` an operator sees each step of a synchronisation, under the span that names it.
 #[test]
 fn debug_log_shows_each_step_of_a_sync() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let hub = Hub::start(&place, "hub");
     let desk = place.desk("desk");
     desk.add("Milk", "two litres");

@@ -1,17 +1,17 @@
 //! The commands `user`, `token`, `grant`, `revoke`, `grants` and `audit`.
 
-use crate::support::{Desk, Place, Run, has};
+use crate::support::{Run, TestDirectory, TestEndpoint, has};
 
 const PASSWORD: &str = "correct horse";
 
-fn with(place: &Place, arguments: &[&str], input: &str) -> Run {
+fn with(place: &TestDirectory, arguments: &[&str], input: &str) -> Run {
     let mut all = vec!["--data", "desk"];
     all.extend(arguments);
     place.run_with(&all, input)
 }
 
 /// Creates an administrator and another user, both with passwords.
-fn people<'p>(place: &'p Place) -> Desk<'p> {
+fn people<'p>(place: &'p TestDirectory) -> TestEndpoint<'p> {
     let desk = place.desk("desk");
     for arguments in [
         &["user", "add", "anna", "--administrator", "--password-stdin"][..],
@@ -25,7 +25,7 @@ fn people<'p>(place: &'p Place) -> Desk<'p> {
 
 #[test]
 fn users_are_added_listed_disabled_and_removed() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     assert_eq!(desk.json(&["user", "list"]), serde_json::json!([]));
     assert!(desk.ok(&["user", "list"]).contains("no users"));
@@ -33,7 +33,7 @@ fn users_are_added_listed_disabled_and_removed() {
     desk.run(first).fails(1, "the first one has to administer");
     let run = with(&place, &["user", "add", "Anna", "--password-stdin"], PASSWORD);
     run.fails(2, "Anna");
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = people(&place);
     with(&place, &["user", "add", "otto", "--password-stdin"], PASSWORD).fails(1, "already a user");
     desk.ok(&["user", "add", "robot", "--no-password"]);
@@ -60,7 +60,7 @@ fn users_are_added_listed_disabled_and_removed() {
 
 #[test]
 fn a_password_comes_from_standard_input_and_is_kept_nowhere() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = people(&place);
     with(&place, &["user", "password", "otto", "--password-stdin"], "short")
         .fails(1, "8 characters");
@@ -90,7 +90,7 @@ fn a_typed_password_is_not_echoed() {
     if !has("script") {
         return;
     }
-    let place = Place::new();
+    let place = TestDirectory::new();
     place.desk("desk");
     let program = env!("CARGO_BIN_EXE_feedsync");
     let add = format!("{program} --data desk user add anna --administrator");
@@ -131,7 +131,7 @@ fn read_until(from: &mut impl std::io::Read, seen: &mut String, wanted: &str) {
 
 #[test]
 fn a_token_is_shown_once_and_revoked_by_its_id() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = people(&place);
     desk.run(&["token", "create"]).fails(2, "--user");
     desk.run(&["token", "create", "--user", "emil"]).fails(3, "no user emil");
@@ -164,7 +164,7 @@ fn a_token_is_shown_once_and_revoked_by_its_id() {
 
 #[test]
 fn roles_are_granted_listed_and_revoked() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = people(&place);
     desk.ok(&["create", "photos"]);
     assert!(desk.ok(&["grants"]).contains("nobody has a role"));
@@ -186,7 +186,7 @@ fn roles_are_granted_listed_and_revoked() {
 
 #[test]
 fn record_lists_actions_newest_first() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = people(&place);
     let token = desk.ok(&["token", "create", "--user", "otto", "--label", "phone"]);
     desk.ok(&["grant", "notes", "otto", "editor"]);

@@ -4,14 +4,14 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::support::portal::{Portal, WAYS};
-use crate::support::{Desk, Hub, Place, Run, output};
+use crate::support::portal::{INTERCEPTIONS, Portal};
+use crate::support::{Hub, Run, TestDirectory, TestEndpoint, output};
 
 /// Maximum duration of a command behind a portal.
-const PATIENCE: Duration = Duration::from_secs(45);
+const TIMEOUT: Duration = Duration::from_secs(45);
 
-/// Runs a command that must end within `PATIENCE`.
-fn bounded(place: &Place, arguments: &[&str], what: &str) -> Run {
+/// Runs a command that must end within `TIMEOUT`.
+fn bounded(place: &TestDirectory, arguments: &[&str], what: &str) -> Run {
     let mut all = vec!["--data", "desk"];
     all.extend(arguments);
     let mut command = place.command(&all);
@@ -20,7 +20,7 @@ fn bounded(place: &Place, arguments: &[&str], what: &str) -> Run {
     let mut child = command.spawn().unwrap();
     let begin = Instant::now();
     while child.try_wait().unwrap().is_none() {
-        if begin.elapsed() > PATIENCE {
+        if begin.elapsed() > TIMEOUT {
             child.kill().unwrap();
             panic!("{what}: {arguments:?} never ends");
         }
@@ -29,7 +29,7 @@ fn bounded(place: &Place, arguments: &[&str], what: &str) -> Run {
     Run::of(child.wait_with_output().unwrap())
 }
 
-fn titles(desk: &Desk<'_>) -> Vec<String> {
+fn titles(desk: &TestEndpoint<'_>) -> Vec<String> {
     let items = desk.json(&["ls", "notes"]);
     let mut titles: Vec<_> =
         items.as_array().unwrap().iter().map(|item| item["title"].to_string()).collect();
@@ -39,7 +39,7 @@ fn titles(desk: &Desk<'_>) -> Vec<String> {
 
 #[test]
 fn sign_in_page_is_never_taken_for_success_and_nothing_is_lost() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (desk, other) = (place.desk("desk"), place.desk("other"));
     let home = place.desk("hub");
     let hub = Hub::start(&place, "hub");
@@ -86,7 +86,7 @@ fn sign_in_page_is_never_taken_for_success_and_nothing_is_lost() {
         &["replicate", "papers", &database],
         &["replicate", "papers", &at("/couch/other"), "--create"],
     ];
-    for (index, (name, _, _, body)) in WAYS.iter().enumerate() {
+    for (index, (name, _, _, body)) in INTERCEPTIONS.iter().enumerate() {
         portal.stands_between(index);
         for command in commands {
             let run = bounded(&place, command, name);
@@ -122,14 +122,14 @@ fn sign_in_page_is_never_taken_for_success_and_nothing_is_lost() {
 /// `subscribe` makes no request, so a portal cannot mislead it. The first synchronisation reports the portal.
 #[test]
 fn subscription_behind_a_portal_is_recorded_and_its_first_sync_fails() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     place.desk("hub");
     let hub = Hub::start(&place, "hub");
     let portal = Portal::before(&hub);
     place.write("token", "");
     let notes = format!("{}/collections/notes", portal.url);
-    for (index, (name, ..)) in WAYS.iter().enumerate() {
+    for (index, (name, ..)) in INTERCEPTIONS.iter().enumerate() {
         portal.stands_between(index);
         assert_eq!(bounded(&place, &["subscribe", "notes", &notes], name).code, 0);
         let run = bounded(&place, &["sync", "notes"], name);
@@ -140,7 +140,7 @@ fn subscription_behind_a_portal_is_recorded_and_its_first_sync_fails() {
 
 #[test]
 fn watch_reports_a_portal_at_once_and_goes_on_behind_it() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let home = place.desk("hub");
     let hub = Hub::start(&place, "hub");
@@ -151,7 +151,7 @@ fn watch_reports_a_portal_at_once_and_goes_on_behind_it() {
     desk.ok(&["sync", "notes", &at("notes")]);
     desk.add("Behind", "the portal");
     for way in ["page", "found", "empty", "required"] {
-        let index = WAYS.iter().position(|(name, ..)| *name == way).unwrap();
+        let index = INTERCEPTIONS.iter().position(|(name, ..)| *name == way).unwrap();
         portal.stands_between(index);
         // A new address that leads to a portal is not stored, so there is nothing to watch.
         let run = bounded(&place, &["sync", "notes", &at("never-seen"), "--watch"], way);
@@ -162,14 +162,14 @@ fn watch_reports_a_portal_at_once_and_goes_on_behind_it() {
         let mut watch = command.spawn().unwrap();
         let begin = Instant::now();
         while !std::fs::read_to_string(&said).unwrap().contains("error: ") {
-            assert!(begin.elapsed() < PATIENCE, "{way}: the watch reports nothing");
+            assert!(begin.elapsed() < TIMEOUT, "{way}: the watch reports nothing");
             assert!(watch.try_wait().unwrap().is_none(), "{way}: the watch ended");
             std::thread::sleep(Duration::from_millis(10));
         }
         let took = begin.elapsed();
         portal.lets_through();
         while way == "required" && titles(&home).len() < 2 {
-            assert!(begin.elapsed() < PATIENCE, "the watch never tries again");
+            assert!(begin.elapsed() < TIMEOUT, "the watch never tries again");
             std::thread::sleep(Duration::from_millis(100));
         }
         watch.kill().unwrap();
@@ -181,7 +181,7 @@ fn watch_reports_a_portal_at_once_and_goes_on_behind_it() {
 /// A proxy that refuses changes in a page of its own says nothing about the log. So no append is retried.
 #[test]
 fn page_that_refuses_an_append_is_reported_at_once() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let hub = Hub::start(&place, "hub");
     let portal = Portal::before(&hub);
@@ -216,7 +216,7 @@ fn page_that_refuses_an_append_is_reported_at_once() {
 
 #[test]
 fn a_reader_is_told_that_its_log_is_not_there() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     place.desk("hub");
     let hub = Hub::start(&place, "hub");

@@ -1,6 +1,6 @@
 //! The command `reader`: subscriptions and marks, and a log that synchronises them.
 
-use crate::support::{Desk, Place, Run};
+use crate::support::{Run, TestDirectory, TestEndpoint};
 
 pub(crate) const FEED: &str = "https://example.org/feed";
 
@@ -13,7 +13,7 @@ pub(crate) const LIST: &str = r#"<?xml version="1.0"?>
 
 #[test]
 fn changes_of_one_device_reach_the_others() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let reader = |data: &str, words: &[&str]| {
         let file = format!("{data}/reader.jsonl");
@@ -51,7 +51,7 @@ fn changes_of_one_device_reach_the_others() {
 
 #[test]
 fn subscription_list_is_imported_and_exported_with_its_folders() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.bare("desk");
     place.write("list.opml", LIST);
     desk.run(&["reader", "import", "list.opml"]).fails(1, "Nowhere");
@@ -72,7 +72,7 @@ fn subscription_list_is_imported_and_exported_with_its_folders() {
 
 #[test]
 fn complete_state_is_exported_and_imported() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.bare("desk");
     desk.ok(&["reader", "subscribe", FEED]);
     desk.ok(&["reader", "tag", FEED, "urn:x:1", "later"]);
@@ -88,7 +88,7 @@ fn complete_state_is_exported_and_imported() {
 
 #[test]
 fn a_reader_is_kept_by_one_log_unless_it_begins_again() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     desk.ok(&["create", "more"]);
     desk.ok(&["reader", "subscribe", FEED]);
@@ -102,7 +102,7 @@ fn a_reader_is_kept_by_one_log_unless_it_begins_again() {
 
 #[test]
 fn changes_without_effect_are_not_recorded() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     // Without a log nothing is queued.
     desk.ok(&["reader", "subscribe", "https://other.example/feed"]);
@@ -122,7 +122,7 @@ fn changes_without_effect_are_not_recorded() {
 #[test]
 fn reader_files_are_private_to_their_owner() {
     use std::os::unix::fs::PermissionsExt as _;
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     desk.ok(&["reader", "subscribe", FEED]);
     place.write("all.jsonl", "what was there");
@@ -144,7 +144,7 @@ fn reader_files_are_private_to_their_owner() {
 #[cfg(unix)]
 #[test]
 fn an_export_that_does_not_fit_leaves_the_file_as_it_was() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     desk.ok(&["reader", "subscribe", FEED]);
     desk.ok(&["reader", "sync", "notes"]);
@@ -177,7 +177,7 @@ fn an_export_that_does_not_fit_leaves_the_file_as_it_was() {
 struct Running(std::process::Child);
 
 impl Running {
-    fn start(place: &Place, arguments: &[&str]) -> Self {
+    fn start(place: &TestDirectory, arguments: &[&str]) -> Self {
         let mut command = place.command(arguments);
         command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
         Self(command.spawn().unwrap())
@@ -203,7 +203,7 @@ impl Drop for Running {
 /// waits.
 #[test]
 fn reading_does_not_wait_for_the_lock_and_waiting_is_reported() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.bare("desk");
     desk.ok(&["reader", "subscribe", FEED]);
     let held = std::fs::File::open(place.path("desk/reader.jsonl.lock")).unwrap();
@@ -229,7 +229,7 @@ fn reading_does_not_wait_for_the_lock_and_waiting_is_reported() {
 /// An import counts the changes that it made, whatever is queued for a log.
 #[test]
 fn an_import_counts_what_it_changed() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (desk, other) = (place.desk("desk"), place.bare("other"));
     desk.ok(&["reader", "subscribe", FEED]);
     desk.ok(&["reader", "sync", "notes"]);
@@ -242,19 +242,19 @@ fn an_import_counts_what_it_changed() {
 }
 
 /// Complete state of a device.
-fn known(desk: &Desk<'_>) -> String {
+fn known(desk: &TestEndpoint<'_>) -> String {
     desk.ok(&["reader", "export", "--all"])
 }
 
 /// Result of a synchronisation with the collection: whether there was news, and how many items were written.
-fn joined(desk: &Desk<'_>) -> (bool, u64) {
+fn joined(desk: &TestEndpoint<'_>) -> (bool, u64) {
     let done = desk.json(&["reader", "sync", "--collection", "notes"]);
     (done["news"].as_bool().unwrap(), done["written"].as_u64().unwrap())
 }
 
 #[test]
 fn a_collection_keeps_devices_in_step_as_a_log_does() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let (laptop, phone) = (place.desk("laptop"), place.desk("phone"));
     laptop.ok(&["reader", "subscribe", FEED, "--title", "News", "--folder", "Daily"]);
     laptop.ok(&["reader", "mark", FEED, "--read", "urn:x:1"]);
@@ -295,7 +295,7 @@ fn a_collection_keeps_devices_in_step_as_a_log_does() {
 /// this program.
 #[test]
 fn a_collection_that_another_program_edits_goes_on() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let outline = |text: &str| {
         let list = format!(

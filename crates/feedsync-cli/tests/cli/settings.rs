@@ -1,10 +1,10 @@
 //! Settings of collections: the commands `create`, `set`, `settings` and `purge`.
 
-use crate::support::Place;
+use crate::support::TestDirectory;
 
 #[test]
 fn a_collection_is_created_with_settings() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.bare("desk");
     place.write(
         "topics.xml",
@@ -50,7 +50,7 @@ fn a_collection_is_created_with_settings() {
 
 #[test]
 fn settings_are_changed_all_or_none() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     let fresh = desk.json(&["settings", "notes"]);
     assert_eq!(fresh["accept"], serde_json::json!(["application/atom+xml;type=entry"]));
@@ -145,7 +145,7 @@ fn settings_are_changed_all_or_none() {
 
 #[test]
 fn items_past_the_retention_limit_are_purged() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.desk("desk");
     for title in ["one", "two", "three"] {
         desk.add(title, "x");

@@ -1,10 +1,10 @@
 //! The command `reader`: the user's order of subscriptions, moved feeds, and marked articles.
 
 use crate::reader::{FEED, LIST};
-use crate::support::{Desk, Place};
+use crate::support::{TestDirectory, TestEndpoint};
 
 /// The listed feeds, each by the first letter of its host.
-fn listed(desk: &Desk<'_>) -> String {
+fn listed(desk: &TestEndpoint<'_>) -> String {
     let listed = desk.json(&["reader", "list"]);
     let feeds = listed.as_array().unwrap().iter();
     feeds.map(|feed| feed["feed"].as_str().unwrap()[8..9].to_owned()).collect()
@@ -17,7 +17,7 @@ fn sound_list() -> String {
 
 #[test]
 fn subscriptions_keep_the_position_that_the_user_chose() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.bare("desk");
     let subscribe = |words: &[&str]| desk.ok(&[&["reader", "subscribe"], words].concat());
     for name in ["c", "a", "b"] {
@@ -61,7 +61,7 @@ fn subscriptions_keep_the_position_that_the_user_chose() {
 
 #[test]
 fn an_import_leaves_newer_filing_alone_unless_it_is_told_to_refile() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.bare("desk");
     let news = "https://news.example/rss";
     place.write("list.opml", &sound_list());
@@ -79,7 +79,7 @@ fn an_import_leaves_newer_filing_alone_unless_it_is_told_to_refile() {
 
 #[test]
 fn a_feed_is_followed_to_its_new_address_and_back() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.bare("desk");
     // The new address is lower in order. If the two addresses led to each other, it would represent both.
     let new = "https://blog.example/feed";
@@ -97,7 +97,7 @@ fn a_feed_is_followed_to_its_new_address_and_back() {
 
 #[test]
 fn marked_starred_and_tagged_articles_are_listed() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let desk = place.bare("desk");
     let known = |words: &[&str]| {
         let found = desk.json(&[&["reader", "articles"], words].concat());

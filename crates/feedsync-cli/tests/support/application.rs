@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 /// Connection of an application to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Route {
     /// A direct connection.
     Direct,
     /// The gateway at this address, in reverse mode.
@@ -16,7 +16,7 @@ pub(crate) enum Way {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Application {
-    way: Way,
+    way: Route,
     /// Credentials, as `NAME:PASSWORD`.
     login: Option<String>,
 }
@@ -62,21 +62,21 @@ impl Answer {
 
 impl Application {
     pub(crate) fn direct() -> Self {
-        Self::new(Way::Direct, None)
+        Self::new(Route::Direct, None)
     }
 
-    pub(crate) fn new(way: Way, login: Option<&str>) -> Self {
+    pub(crate) fn new(way: Route, login: Option<&str>) -> Self {
         Self { way, login: login.map(ToOwned::to_owned) }
     }
 
     /// Address at which this application reaches a resource of the server.
     pub(crate) fn at(&self, url: &str) -> String {
         match &self.way {
-            Way::Reverse(gateway) => match url.strip_prefix("http://") {
+            Route::Reverse(gateway) => match url.strip_prefix("http://") {
                 Some(rest) if !rest.starts_with(gateway) => format!("http://{gateway}/http/{rest}"),
                 _ => url.to_owned(),
             },
-            Way::Direct | Way::Proxy(_) => url.to_owned(),
+            Route::Direct | Route::Proxy(_) => url.to_owned(),
         }
     }
 
@@ -93,7 +93,7 @@ impl Application {
             curl.env_remove(name);
         }
         curl.args(["-q", "-s", "-i", "--max-time", "20", "-X", method, "-H", "Expect:"]);
-        if let Way::Proxy(gateway) = &self.way {
+        if let Route::Proxy(gateway) = &self.way {
             curl.args(["--proxy", &format!("http://{gateway}")]);
         }
         curl.args(self.login.iter().flat_map(|login| ["-u", login]));

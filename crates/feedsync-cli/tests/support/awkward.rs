@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Maximum number of feeds from the corpora.
-const MOST: usize = 300;
+const MAX_FEEDS: usize = 300;
 
 /// A feed of a corpus.
 pub(crate) struct Awkward {
@@ -34,7 +34,7 @@ pub(crate) fn corpora() -> Vec<Awkward> {
     let corpora = PathBuf::from(corpora);
     let mut chosen = Vec::new();
     let names = [
-        ("feedparser-illformed", MOST),
+        ("feedparser-illformed", MAX_FEEDS),
         ("real-feeds", 60),
         ("feedparser-wellformed", 90),
         ("feedvalidator", 70),
@@ -51,7 +51,7 @@ pub(crate) fn corpora() -> Vec<Awkward> {
         let step = feeds.len().div_ceil(most).max(1);
         chosen.extend(feeds.into_iter().step_by(step));
     }
-    chosen.truncate(MOST);
+    chosen.truncate(MAX_FEEDS);
     chosen
 }
 

@@ -9,19 +9,19 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::Place;
+use crate::support::TestDirectory;
 use crate::support::browser::Browser;
 use crate::support::origin::Origin;
 
 pub(crate) const ATOM: &str = "Content-Type: application/atom+xml\r\n";
 
 /// Maximum duration of any wait.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A browser, and the server whose pages it shows.
 pub(crate) struct Scene {
     pub(crate) browser: Browser,
-    pub(crate) place: Place,
+    pub(crate) place: TestDirectory,
     pub(crate) server: Origin,
     pub(crate) authority: String,
     pub(crate) origin: String,
@@ -33,7 +33,7 @@ impl Scene {
         let (browser, server) = (Browser::start()?, Origin::start());
         let authority = format!("127.0.0.1:{}", server.port);
         let origin = format!("http://{authority}");
-        Some(Self { browser, place: Place::new(), server, authority, origin })
+        Some(Self { browser, place: TestDirectory::new(), server, authority, origin })
     }
 
     /// Starts a gateway that may reach the server, and that allows its pages.
@@ -44,7 +44,7 @@ impl Scene {
 
 /// A running gateway, which is stopped when it is dropped.
 pub(crate) struct Gateway<'p> {
-    place: &'p Place,
+    place: &'p TestDirectory,
     child: Child,
     pub(crate) url: String,
     pub(crate) control: String,
@@ -52,7 +52,7 @@ pub(crate) struct Gateway<'p> {
 
 impl<'p> Gateway<'p> {
     /// Starts a gateway that may reach these authorities, and that allows pages of these origins.
-    pub(crate) fn start(place: &'p Place, allow: &[&str], origins: &[&str]) -> Self {
+    pub(crate) fn start(place: &'p TestDirectory, allow: &[&str], origins: &[&str]) -> Self {
         let free = "127.0.0.1:0";
         Self::start_at(place, [free, free], allow, origins)
     }
@@ -66,7 +66,7 @@ impl<'p> Gateway<'p> {
         Self::start_at(place, [&url, &control], allow, origins)
     }
 
-    fn start_at(place: &'p Place, at: [&str; 2], allow: &[&str], origins: &[&str]) -> Self {
+    fn start_at(place: &'p TestDirectory, at: [&str; 2], allow: &[&str], origins: &[&str]) -> Self {
         let [listen, control] = at;
         let mut arguments =
             vec!["--data", "gw", "gateway", "--listen", listen, "--control", control];
@@ -102,7 +102,7 @@ impl<'p> Gateway<'p> {
         let host = self.url.strip_prefix("http://").unwrap();
         let path = address.replacen("://", "/", 1);
         let mut stream = TcpStream::connect(host).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         write!(
             stream,
             "PUT /{path} HTTP/1.1\r\nHost: {host}\r\n{ATOM}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
@@ -190,7 +190,7 @@ impl<'b> Page<'b> {
 
     /// Waits until an expression is true.
     pub(crate) fn comes(&self, what: &str) {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         while self.browser.ask(what) != true {
             let told =
                 "[lines, [...bitsy.subscriptions].map((one) => [one.feed, one.state, one.proxy])]";

@@ -14,7 +14,7 @@ pub(crate) const ENTER: &str = "\u{e007}";
 pub(crate) const END: &str = "\u{e010}";
 
 /// Maximum time to wait for a page.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Accessibility roles of controls.
 const CONTROLS: [&str; 11] = [
@@ -106,7 +106,7 @@ impl Browser {
     /// than the one before, the driver may respond earlier.
     pub(crate) fn go(&self, url: &str) {
         self.post("/url", &json!({ "url": url }));
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         while self.ask("location.href !== 'about:blank' && document.readyState === 'complete'")
             != true
         {
@@ -184,7 +184,7 @@ impl Browser {
     pub(crate) fn sees(&self, text: &str) {
         let quoted = Value::from(text).to_string();
         let script = format!("document.body.innerText.includes({quoted})");
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         while self.ask(&script) != true {
             if Instant::now() > end {
                 panic!("{text:?} does not come: {}", self.ask("document.body.innerText"));
@@ -317,7 +317,7 @@ impl Browser {
 
     fn request(&self, method: &str, path: &str, body: &str) -> io::Result<BufReader<TcpStream>> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
-        stream.set_read_timeout(Some(3 * PATIENCE))?;
+        stream.set_read_timeout(Some(3 * TIMEOUT))?;
         let port = self.port;
         let length = body.len();
         write!(

@@ -13,10 +13,10 @@ use rusqlite::{Connection, OpenFlags};
 use serde_json::json;
 
 use super::support::newsroom::Marks;
-use super::{Place, has, until};
+use super::{TestDirectory, has, until};
 
 /// Interval after which a key without effect is pressed again.
-const AGAIN: Duration = Duration::from_secs(3);
+const RETRY_INTERVAL: Duration = Duration::from_secs(3);
 
 /// Marks of articles, by title.
 pub(crate) type Articles = BTreeMap<String, Marks>;
@@ -35,7 +35,7 @@ pub(crate) struct Newsreader {
 
 impl Newsreader {
     /// Starts Liferea with the hub as its only source; `None` if a program is not installed.
-    pub(crate) fn liferea(place: &Place, hub: &str) -> Option<Self> {
+    pub(crate) fn liferea(place: &TestDirectory, hub: &str) -> Option<Self> {
         let mut liferea = Self::new(place, "liferea", "Liferea")?;
         let database = liferea.home.join(".local/share/liferea/liferea.db");
         liferea.database = database;
@@ -54,7 +54,7 @@ impl Newsreader {
     }
 
     /// Starts RSS Guard with one account, at the hub; `None` if a program is not installed.
-    pub(crate) fn rss_guard(place: &Place, hub: &str) -> Option<Self> {
+    pub(crate) fn rss_guard(place: &TestDirectory, hub: &str) -> Option<Self> {
         let mut rss_guard = Self::new(place, "rssguard", "RSS Guard")?;
         rss_guard.database = rss_guard.home.join("data/database/database.db");
         rss_guard.question = "SELECT title, is_read, is_important FROM Messages";
@@ -94,7 +94,7 @@ impl Newsreader {
     }
 
     /// Prepares a newsreader if it is installed, without starting it.
-    fn new(place: &Place, program: &'static str, title: &'static str) -> Option<Self> {
+    fn new(place: &TestDirectory, program: &'static str, title: &'static str) -> Option<Self> {
         if ![program, "Xvfb", "xdotool"].map(has).iter().all(|is_there| *is_there) {
             return None;
         }
@@ -166,7 +166,7 @@ impl Newsreader {
                 return Ok(found);
             }
             if let Some(key) = key
-                && pressed.is_none_or(|pressed| pressed.elapsed() > AGAIN)
+                && pressed.is_none_or(|pressed| pressed.elapsed() > RETRY_INTERVAL)
             {
                 self.press(key);
                 pressed = Some(Instant::now());

@@ -22,9 +22,9 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// Working directory of the programs, which contains the data directories by name.
-pub(crate) struct Place(TempDir);
+pub(crate) struct TestDirectory(TempDir);
 
-impl Place {
+impl TestDirectory {
     pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -91,30 +91,30 @@ impl Place {
     }
 
     /// Creates an endpoint in the data directory of that name, with an empty collection `notes`.
-    pub(crate) fn desk(&self, name: &'static str) -> Desk<'_> {
-        let desk = Desk { place: self, name };
+    pub(crate) fn desk(&self, name: &'static str) -> TestEndpoint<'_> {
+        let desk = TestEndpoint { place: self, name };
         desk.ok(&["init", "--endpoint", name]);
         desk.ok(&["create", "notes"]);
         desk
     }
 
     /// Creates an endpoint without collections.
-    pub(crate) fn bare(&self, name: &'static str) -> Desk<'_> {
-        let desk = Desk { place: self, name };
+    pub(crate) fn bare(&self, name: &'static str) -> TestEndpoint<'_> {
+        let desk = TestEndpoint { place: self, name };
         desk.ok(&["init", "--endpoint", name]);
         desk
     }
 }
 
 /// An endpoint in a data directory.
-pub(crate) struct Desk<'p> {
-    place: &'p Place,
+pub(crate) struct TestEndpoint<'p> {
+    place: &'p TestDirectory,
     pub(crate) name: &'static str,
 }
 
-impl<'p> Desk<'p> {
+impl<'p> TestEndpoint<'p> {
     /// The endpoint of an existing data directory.
-    pub(crate) fn of(place: &'p Place, name: &'static str) -> Self {
+    pub(crate) fn of(place: &'p TestDirectory, name: &'static str) -> Self {
         Self { place, name }
     }
 
@@ -174,7 +174,7 @@ impl<'p> Desk<'p> {
     }
 
     /// Imports the items of another endpoint, without a network.
-    pub(crate) fn hears(&self, other: &Desk<'_>) {
+    pub(crate) fn hears(&self, other: &TestEndpoint<'_>) {
         let feed = format!("{}.atom", other.name);
         other.ok(&["export", "notes", "--to", "atom", "--output", &feed]);
         self.ok(&["import", "notes", &feed]);
@@ -219,24 +219,28 @@ pub(crate) struct Hub {
 }
 
 impl Hub {
-    pub(crate) fn start(place: &Place, data: &str) -> Self {
+    pub(crate) fn start(place: &TestDirectory, data: &str) -> Self {
         Self::start_with(place, data, |_| {})
     }
 
     /// Starts a hub on a store outside its data directory.
-    pub(crate) fn start_on(place: &Place, data: &str, store: &str) -> Self {
+    pub(crate) fn start_on(place: &TestDirectory, data: &str, store: &str) -> Self {
         Self::start_with(place, data, |command| {
             command.args(["--store", store]);
         })
     }
 
     /// Starts a hub with a modified command line.
-    pub(crate) fn start_with(place: &Place, data: &str, change: impl FnOnce(&mut Command)) -> Self {
+    pub(crate) fn start_with(
+        place: &TestDirectory,
+        data: &str,
+        change: impl FnOnce(&mut Command),
+    ) -> Self {
         Self::start_at(place, data, "127.0.0.1:0", change)
     }
 
     /// Kills the hub, calls `meanwhile`, and starts the hub again at the same address.
-    pub(crate) fn again(&mut self, place: &Place, data: &str, meanwhile: impl FnOnce()) {
+    pub(crate) fn again(&mut self, place: &TestDirectory, data: &str, meanwhile: impl FnOnce()) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
         meanwhile();
@@ -244,7 +248,7 @@ impl Hub {
     }
 
     fn start_at(
-        place: &Place,
+        place: &TestDirectory,
         data: &str,
         address: &str,
         change: impl FnOnce(&mut Command),
@@ -299,7 +303,7 @@ pub(crate) fn output(program: &str, arguments: &[&str], directory: &Path) -> Str
 }
 
 /// Maximum time for any condition to become true.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Repeats a check until it succeeds; returns its value.
 pub(crate) fn until<T>(what: &str, mut ask: impl FnMut() -> Result<T, String>) -> T {
@@ -307,7 +311,7 @@ pub(crate) fn until<T>(what: &str, mut ask: impl FnMut() -> Result<T, String>) -
     loop {
         match ask() {
             Ok(answer) => return answer,
-            Err(instead) => assert!(begin.elapsed() < PATIENCE, "{what}: {instead}"),
+            Err(instead) => assert!(begin.elapsed() < TIMEOUT, "{what}: {instead}"),
         }
         thread::sleep(Duration::from_millis(50));
     }

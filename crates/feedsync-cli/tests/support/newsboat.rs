@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use super::support::{Place, has, until};
+use super::support::{TestDirectory, has, until};
 
 /// API by which newsboat accesses a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,12 +44,12 @@ pub(crate) struct Newsboat {
 
 impl Newsboat {
     /// Creates a newsboat for a hub; `None` if a program is not installed.
-    pub(crate) fn new(place: &Place, name: &str, mode: Mode, hub: &str) -> Option<Self> {
+    pub(crate) fn new(place: &TestDirectory, name: &str, mode: Mode, hub: &str) -> Option<Self> {
         Self::at(place, name, mode, &format!("{hub}/reader/{}", mode.path()))
     }
 
     /// Creates a newsboat with this server address; `None` if a program is not installed.
-    pub(crate) fn at(place: &Place, name: &str, mode: Mode, url: &str) -> Option<Self> {
+    pub(crate) fn at(place: &TestDirectory, name: &str, mode: Mode, url: &str) -> Option<Self> {
         if !has("newsboat") || !has("tmux") {
             return None;
         }

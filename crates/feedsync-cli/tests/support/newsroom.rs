@@ -1,6 +1,6 @@
 //! Articles for newsreaders, and their marks in the log.
 
-use super::Desk;
+use super::TestEndpoint;
 
 /// Marks of an article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(crate) fn feed(title: &str, names: &[&str]) -> String {
 }
 
 /// Marks of an article on a device that synchronises with the log.
-pub(crate) fn known(device: &Desk<'_>, log: &str, article: &str) -> Marks {
+pub(crate) fn known(device: &TestEndpoint<'_>, log: &str, article: &str) -> Marks {
     device.ok(&["reader", "sync", log]);
     let marked = device.json(&["reader", "articles"]);
     let of = |member: &str| {

@@ -10,10 +10,10 @@ type Answers = HashMap<(String, String), (u16, String, Vec<u8>)>;
 pub(crate) struct Origin {
     pub(crate) port: u16,
     answers: Arc<Mutex<Answers>>,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<RecordedRequest>>>,
 }
 
-struct Asked {
+struct RecordedRequest {
     method: String,
     path: String,
     /// Head of the request in lower case.
@@ -61,7 +61,12 @@ impl Origin {
         paths.filter(|path| path.starts_with(beginning)).collect()
     }
 
-    fn each(&self, method: &str, path: &str, of: impl Fn(&Asked) -> String) -> Vec<String> {
+    fn each(
+        &self,
+        method: &str,
+        path: &str,
+        of: impl Fn(&RecordedRequest) -> String,
+    ) -> Vec<String> {
         let asked = self.asked.lock().unwrap();
         asked.iter().filter(|it| it.method == method && it.path == path).map(of).collect()
     }
@@ -70,7 +75,7 @@ impl Origin {
 fn converse(
     stream: TcpStream,
     answers: &Mutex<Answers>,
-    asked: &Mutex<Vec<Asked>>,
+    asked: &Mutex<Vec<RecordedRequest>>,
 ) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut head = String::new();
@@ -88,7 +93,7 @@ fn converse(
     let body = String::from_utf8_lossy(&body).into_owned();
     let (method, path) = (method.to_owned(), path.to_owned());
     let answer = answers.lock().unwrap().get(&(method.clone(), path.clone())).cloned();
-    asked.lock().unwrap().push(Asked { method, path, head: lower, body });
+    asked.lock().unwrap().push(RecordedRequest { method, path, head: lower, body });
     let (status, headers, body) =
         answer.unwrap_or((404, "Content-Type: text/plain\r\n".to_owned(), b"nothing".to_vec()));
     let length = body.len();

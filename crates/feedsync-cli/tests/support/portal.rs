@@ -13,7 +13,7 @@ const XHTML: &str = "<html xmlns=\"http://www.w3.org/1999/xhtml\"><head><title>S
 
 /// Responses of an intermediary: name, status line, headers, body. `{elsewhere}` is another server, `{self}`
 /// the requested address.
-pub(crate) const WAYS: [(&str, &str, &str, &str); 19] = [
+pub(crate) const INTERCEPTIONS: [(&str, &str, &str, &str); 19] = [
     ("page", "200 OK", "Content-Type: text/html; charset=utf-8\r\n", PAGE),
     (
         "tagged page",
@@ -47,10 +47,10 @@ pub(crate) const WAYS: [(&str, &str, &str, &str); 19] = [
 
 /// Behaviour of the network.
 #[derive(Clone, Copy)]
-enum Way {
+enum Interception {
     /// Forwards all requests to the hub.
     Through,
-    /// Responds to all requests with this element of [`WAYS`].
+    /// Responds to all requests with this element of [`INTERCEPTIONS`].
     Everything(usize),
     /// Responds with a page of this status, except to GET requests, which reach the hub.
     Changes(&'static str),
@@ -60,7 +60,7 @@ enum Way {
 pub(crate) struct Portal {
     /// Address at which the hub is reached.
     pub(crate) url: String,
-    way: Arc<Mutex<Way>>,
+    way: Arc<Mutex<Interception>>,
     /// Methods of the requests that the other server received.
     elsewhere: Arc<Mutex<Vec<String>>>,
 }
@@ -72,24 +72,24 @@ impl Portal {
         let other = serve(move |stream| {
             if let Some(Request { method, .. }) = request(&stream) {
                 heard.lock().unwrap().push(method);
-                let (_, status, headers, body) = WAYS[0];
+                let (_, status, headers, body) = INTERCEPTIONS[0];
                 answer(stream, status, headers, body);
             }
         });
-        let way = Arc::new(Mutex::new(Way::Through));
+        let way = Arc::new(Mutex::new(Interception::Through));
         let (chosen, hub) = (Arc::clone(&way), hub.url.trim_start_matches("http://").to_owned());
         let url = serve(move |stream| {
             let way = *chosen.lock().unwrap();
             match way {
-                Way::Through => forward(stream, &hub, ""),
-                Way::Everything(index) => {
+                Interception::Through => forward(stream, &hub, ""),
+                Interception::Everything(index) => {
                     let Some(Request { path, host, .. }) = request(&stream) else { return };
-                    let (_, status, headers, body): (_, _, &str, _) = WAYS[index];
+                    let (_, status, headers, body): (_, _, &str, _) = INTERCEPTIONS[index];
                     let headers = headers.replace("{elsewhere}", &other);
                     let headers = headers.replace("{self}", &format!("http://{host}{path}"));
                     answer(stream, status, &headers, body);
                 }
-                Way::Changes(status) => {
+                Interception::Changes(status) => {
                     let Some(Request { method, head, .. }) = request(&stream) else { return };
                     match method.as_str() {
                         "GET" => forward(stream, &hub, &alone(&head)),
@@ -101,19 +101,19 @@ impl Portal {
         Self { url, way, elsewhere }
     }
 
-    /// Responds to all requests with this element of [`WAYS`] from now on.
+    /// Responds to all requests with this element of [`INTERCEPTIONS`] from now on.
     pub(crate) fn stands_between(&self, way: usize) {
-        *self.way.lock().unwrap() = Way::Everything(way);
+        *self.way.lock().unwrap() = Interception::Everything(way);
     }
 
     /// Responds with a page of this status, except to GET requests, from now on.
     pub(crate) fn refuses_changes(&self, status: &'static str) {
-        *self.way.lock().unwrap() = Way::Changes(status);
+        *self.way.lock().unwrap() = Interception::Changes(status);
     }
 
     /// Forwards all requests from now on.
     pub(crate) fn lets_through(&self) {
-        *self.way.lock().unwrap() = Way::Through;
+        *self.way.lock().unwrap() = Interception::Through;
     }
 
     /// Methods of the requests that the program sent to the other server.

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use super::{Place, has, until};
+use super::{TestDirectory, has, until};
 
 pub(crate) struct WebServer {
     pub(crate) program: &'static str,
@@ -21,7 +21,7 @@ pub(crate) struct WebServer {
 
 /// A request, and the number of bytes in its response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct RecordedRequest {
     pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) status: u16,
@@ -30,7 +30,7 @@ pub(crate) struct Asked {
 
 impl WebServer {
     /// Starts nginx with these directives for all servers and for this server; `None` if it is not installed.
-    pub(crate) fn nginx(place: &Place, http: &str, server: &str) -> Option<Self> {
+    pub(crate) fn nginx(place: &TestDirectory, http: &str, server: &str) -> Option<Self> {
         let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map(|name| format!("  {name}_temp_path {{at}}/nginx-{name};\n"))
             .concat();
@@ -47,7 +47,7 @@ impl WebServer {
 
     /// Starts Apache as a proxy that compresses all responses if the client accepts that; `None` if it is not
     /// installed.
-    pub(crate) fn apache(place: &Place, behind: &str) -> Option<Self> {
+    pub(crate) fn apache(place: &TestDirectory, behind: &str) -> Option<Self> {
         let modules: String =
             ["mpm_event", "authz_core", "proxy", "proxy_http", "deflate", "filter"]
                 .map(|name| {
@@ -66,7 +66,7 @@ impl WebServer {
     }
 
     /// Starts lighttpd with few settings; `None` if it is not installed.
-    pub(crate) fn lighttpd(place: &Place) -> Option<Self> {
+    pub(crate) fn lighttpd(place: &TestDirectory) -> Option<Self> {
         let configuration = "server.document-root = \"{at}/www\"\nserver.bind = \"127.0.0.1\"\n\
              server.port = {port}\nserver.modules = ( \"mod_accesslog\" )\n\
              server.errorlog = \"{at}/lighttpd.log\"\naccesslog.filename = \"{at}/asked.log\"\n\
@@ -78,7 +78,7 @@ impl WebServer {
     /// Starts a server. In arguments and configuration, `{at}` stands for the directory and `{port}` for the
     /// port.
     fn start(
-        place: &Place,
+        place: &TestDirectory,
         program: &'static str,
         arguments: &[&str],
         configuration: &str,
@@ -129,7 +129,7 @@ impl WebServer {
     }
 
     /// Requests since the previous call.
-    pub(crate) fn asked(&mut self) -> Vec<Asked> {
+    pub(crate) fn asked(&mut self) -> Vec<RecordedRequest> {
         // The server logs requests in order, so this request is the last one in the log.
         self.times += 1;
         let last = format!("/asked-{}", self.times);
@@ -149,11 +149,16 @@ impl WebServer {
     }
 }
 
-fn read(line: &str) -> Asked {
+fn read(line: &str) -> RecordedRequest {
     let words: Vec<_> = line.split(' ').collect();
     let [method, path, status, bytes] = words[..] else { panic!("{line}") };
     let (method, path) = (method.to_owned(), path.to_owned());
-    Asked { method, path, status: status.parse().unwrap(), bytes: bytes.parse().unwrap_or(0) }
+    RecordedRequest {
+        method,
+        path,
+        status: status.parse().unwrap(),
+        bytes: bytes.parse().unwrap_or(0),
+    }
 }
 
 impl Drop for WebServer {

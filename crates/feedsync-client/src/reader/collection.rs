@@ -55,7 +55,7 @@ impl StoredReader {
         let feeds = self.replica.state().feeds();
         let known = feeds.map(|(feed, _)| (item_id(feed), feed.clone())).collect();
         let found = read(endpoint, collection, &known, &mut done).await?;
-        done.has_read = self.replica.take_in(found.stated());
+        done.has_read = self.replica.merge_state(found.stated());
         self.store()?;
         for (feed, state) in self.replica.state().feeds() {
             let Some(items) = found.by_feed.get(feed) else {

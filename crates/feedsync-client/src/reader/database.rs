@@ -75,7 +75,7 @@ impl StoredReader {
                 }
             }
         }
-        done.has_read = self.replica.take_in(told);
+        done.has_read = self.replica.merge_state(told);
         self.store()?;
         let mut news = Vec::new();
         for (feed, state) in self.replica.state().feeds() {

@@ -127,7 +127,7 @@ async fn w7_w8_a_publisher_that_went_back_is_read_whole_and_nothing_is_discarded
         scene.put(ALL, Some(("0", then.1)), false, &[&new]);
         let report = scene.sync().await;
         assert_eq!(scene.read(), [FEED, ALL]);
-        assert_eq!(report.warnings, [Warning::Window(window::Warning::WentBack)]);
+        assert_eq!(report.warnings, [Warning::Window(window::Warning::UntilDecreased)]);
         assert!(scene.holds(&[&gone, &new]).await);
         assert_eq!(scene.until().await.as_deref(), Some(then.1));
     }

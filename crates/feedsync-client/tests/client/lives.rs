@@ -70,7 +70,7 @@ async fn a_hub_that_begins_anew_is_offered_all_that_is_held() {
     assert_eq!(
         (report.warnings.as_slice(), report.discarded),
         (
-            [Warning::BeganAnew, Warning::Window(feedsync_core::window::Warning::WentBack)]
+            [Warning::BeganAnew, Warning::Window(feedsync_core::window::Warning::UntilDecreased)]
                 .as_slice(),
             0
         )

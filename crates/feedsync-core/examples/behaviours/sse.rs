@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use feedsync_core::sse::{
-    Change, Claim, Conflict, Date, History, Item, Place, Stamp, VersionNumber, add_conflict,
+    Change, Claim, Conflict, Date, History, Item, Stamp, TreePosition, VersionNumber, add_conflict,
     cycles, merge, order,
 };
 use feedsync_core::{By, ItemId, Outcome};
@@ -69,7 +69,7 @@ fn added_conflict(request: &Value) -> Result<Value, String> {
 fn ordered(request: &Value) -> Result<Value, String> {
     let claim = |value: &Value| {
         let index = optional(value, "pos", Value::as_u64)?.ok_or("pos: a number is required")?;
-        Ok(Claim { id: id_of(value)?, place: Place { parent: parent_of(value)?, index } })
+        Ok(Claim { id: id_of(value)?, position: TreePosition { parent: parent_of(value)?, index } })
     };
     let claims = each(request, "claims", claim)?;
     all_different("claims", claims.iter().map(|claim| &claim.id))?;

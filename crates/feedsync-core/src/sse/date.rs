@@ -60,7 +60,7 @@ impl Date {
 
     /// Whether the zone reads `GMT` as the specification demands, and not `UT`, `UTC`, `Z`, `+0000`
     /// or `-0000`, which mean the same and deserve a warning.
-    pub fn says_gmt(&self) -> bool {
+    pub fn is_gmt(&self) -> bool {
         self.text.as_deref().is_none_or(|text| text.trim_end().ends_with("GMT"))
     }
 }
@@ -71,7 +71,7 @@ fn number(text: &str, least: usize, most: usize) -> Option<u16> {
     if shaped { text.parse().ok() } else { None }
 }
 
-fn place(names: &[&str], text: &str) -> Option<usize> {
+fn name_index(names: &[&str], text: &str) -> Option<usize> {
     names.iter().position(|name| name.eq_ignore_ascii_case(text))
 }
 
@@ -80,13 +80,13 @@ fn parse(text: &str) -> Result<Timestamp, DateError> {
         Some((weekday, rest)) => (Some(weekday), rest),
         None => (None, text),
     };
-    if weekday.is_some_and(|name| place(&WEEKDAYS, name.trim_matches([' ', '\t'])).is_none()) {
+    if weekday.is_some_and(|name| name_index(&WEEKDAYS, name.trim_matches([' ', '\t'])).is_none()) {
         return Err(DateError::Name);
     }
     let mut words = rest.split([' ', '\t']).filter(|word| !word.is_empty());
     let mut word = || words.next().ok_or(DateError::Shape);
     let day = number(word()?, 1, 2).ok_or(DateError::Shape)?;
-    let month = place(&MONTHS, word()?).ok_or(DateError::Name)? + 1;
+    let month = name_index(&MONTHS, word()?).ok_or(DateError::Name)? + 1;
     let year = number(word()?, 4, 4).ok_or(DateError::Year)?;
     let mut time = word()?.split(':');
     let mut field = || time.next().map(|text| number(text, 2, 2).ok_or(DateError::Shape));
@@ -204,8 +204,8 @@ mod tests {
             assert_eq!(date(text), instant, "{text}");
             assert_eq!(date(text).to_string(), text);
         }
-        assert!(date("Sat, 21 May 2005 09:43:00 GMT").says_gmt());
-        assert!(!date("Sat, 21 May 2005 09:43:00 UTC").says_gmt());
+        assert!(date("Sat, 21 May 2005 09:43:00 GMT").is_gmt());
+        assert!(!date("Sat, 21 May 2005 09:43:00 UTC").is_gmt());
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub struct Change<P> {
 /// Error: the item is at version 2^64-1 and cannot be changed any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the item's version is {}, there is none after it", u64::MAX)]
-pub struct VersionsSpent;
+pub struct VersionExhausted;
 
 impl<P> Item<P> {
     /// A new item (4.1, S31): version 1, one change, no conflict. The caller ensures that the id is
@@ -41,8 +41,8 @@ impl<P> Item<P> {
     /// A local update, move, deletion, undeletion or resolution (4.2, S32 to S37). The version
     /// increases by one, and the previous change becomes the first of the `sx:update`s. The conflict
     /// flag and all stored conflicts are removed, even if no user has seen them (reading 24).
-    pub fn change(&mut self, change: Change<P>) -> Result<(), VersionsSpent> {
-        self.version = self.version.next().ok_or(VersionsSpent)?;
+    pub fn change(&mut self, change: Change<P>) -> Result<(), VersionExhausted> {
+        self.version = self.version.next().ok_or(VersionExhausted)?;
         let previous = std::mem::replace(&mut self.history.latest, change.stamp);
         self.history.updates.insert(0, previous);
         if let Some(keep) = change.keep {

@@ -45,7 +45,7 @@ pub fn graft<P: Clone>(incoming: Item<P>, known: &Item<P>) -> Item<P> {
     for (place, version) in known.versions().enumerate() {
         if covered[place]
             && unknown[place]
-            && let Some(again) = issued_again(version)
+            && let Some(again) = reissued(version)
         {
             item.conflicts.push(again);
         }
@@ -56,7 +56,7 @@ pub fn graft<P: Clone>(incoming: Item<P>, known: &Item<P>) -> Item<P> {
 /// The latest known version in a line of updates, and the number of updates after it.
 fn base_of<'k, P>(line: &[Update], known: &'k Item<P>) -> Option<(usize, &'k Version<P>)> {
     line.iter().enumerate().find_map(|(own, update)| {
-        let is_it = |version: &&Version<P>| is_very(update, version.dot());
+        let is_it = |version: &&Version<P>| is_identical(update, version.dot());
         known.versions().find(is_it).map(|version| (own, version))
     })
 }
@@ -65,19 +65,19 @@ fn base_of<'k, P>(line: &[Update], known: &'k Item<P>) -> Option<(usize, &'k Ver
 /// a false doubt costs a conflict, a missed one costs an edit.
 fn is_foreign<P>(line: &[Update], base: Option<(usize, &Version<P>)>, other: &Version<P>) -> bool {
     let own = base.map_or(line.len(), |(own, _)| own);
-    let is_listed = line[..own].iter().any(|update| is_very(update, other.dot()));
+    let is_listed = line[..own].iter().any(|update| is_identical(update, other.dot()));
     !is_listed && base.is_none_or(|(_, base)| !base.history.covers(other.dot()))
 }
 
 /// Whether two updates are the same, with equal time and not only equal endpoint and number.
-fn is_very(one: &Update, other: &Update) -> bool {
+fn is_identical(one: &Update, other: &Update) -> bool {
     let times = one.when().zip(other.when());
     one.is_same(other) && times.is_none_or(|(one, other)| one == other)
 }
 
 /// The version under a line of its own, the same wherever it is issued again; none if the name of its line
 /// would be too long.
-fn issued_again<P: Clone>(version: &Version<P>) -> Option<Version<P>> {
+fn reissued<P: Clone>(version: &Version<P>) -> Option<Version<P>> {
     let dot = version.dot();
     let by = By::new(&format!("{}{LOST}{}", dot.by()?, dot.sequence())).ok()?;
     let update = Update::new(dot.sequence(), dot.when(), Some(by)).ok()?;

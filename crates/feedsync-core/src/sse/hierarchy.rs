@@ -11,7 +11,7 @@ use crate::identifier::ItemId;
 
 /// Position that an item claims.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct TreePosition {
     /// The item above it; `None` at the root (`channel`, `body`).
     pub parent: Option<ItemId>,
     /// Its index among its siblings, from 0.
@@ -24,7 +24,7 @@ pub struct Claim {
     /// The item.
     pub id: ItemId,
     /// Its position.
-    pub place: Place,
+    pub position: TreePosition,
 }
 
 /// The children of each item that has any, in order; `None` is the root.
@@ -37,15 +37,15 @@ pub type Tree = BTreeMap<Option<ItemId>, Vec<ItemId>>;
 /// subtree, several of them by id (R-S13). So every item is in the tree exactly once. Of several claims of
 /// one id the last counts.
 pub fn order(claims: &[Claim]) -> Tree {
-    let known: HashMap<&ItemId, &Place> =
-        claims.iter().map(|claim| (&claim.id, &claim.place)).collect();
-    let moved = cycles(known.iter().map(|(id, place)| (*id, place.parent.as_ref())));
+    let known: HashMap<&ItemId, &TreePosition> =
+        claims.iter().map(|claim| (&claim.id, &claim.position)).collect();
+    let moved = cycles(known.iter().map(|(id, position)| (*id, position.parent.as_ref())));
     let mut children: BTreeMap<Option<&ItemId>, Vec<(bool, u64, &ItemId)>> = BTreeMap::new();
-    for (&id, place) in &known {
+    for (&id, position) in &known {
         let to_the_end = moved.binary_search(id).is_ok();
-        let parent = place.parent.as_ref();
+        let parent = position.parent.as_ref();
         let parent = parent.filter(|parent| !to_the_end && known.contains_key(parent));
-        let index = if to_the_end { 0 } else { place.index };
+        let index = if to_the_end { 0 } else { position.index };
         children.entry(parent).or_default().push((to_the_end, index, id));
     }
     let sorted = |mut siblings: Vec<(bool, u64, &ItemId)>| {
@@ -111,7 +111,7 @@ mod tests {
 
     fn claim(item: &str, parent: &str, index: u64) -> Claim {
         let parent = (!parent.is_empty()).then(|| id(parent));
-        Claim { id: id(item), place: Place { parent, index } }
+        Claim { id: id(item), position: TreePosition { parent, index } }
     }
 
     fn tree(claims: &[Claim]) -> Vec<(String, Vec<String>)> {

@@ -23,7 +23,7 @@ pub fn wins<P>(item: &Item<P>, other: &Item<P>) -> bool {
 /// Conflict detection (4.4.1, S41 to S43): whether winner and loser were made from the same version,
 /// neither knowing the other. Let n be the winner's version minus the loser's; the winner's change n
 /// steps back must be the loser's latest. If the winner no longer has it, no conflict is assumed.
-pub fn steps_on<P>(winner: &Item<P>, loser: &Item<P>) -> bool {
+pub fn conflicts_with<P>(winner: &Item<P>, loser: &Item<P>) -> bool {
     let ahead = winner.version.get().saturating_sub(loser.version.get());
     winner.history.back(ahead).is_some_and(|stamp| *stamp != loser.history.latest)
 }
@@ -53,7 +53,7 @@ pub fn merge<P>(
         Ordering::Less => (incoming, local, false),
     };
     let mut changed = !local_wins;
-    if steps_on(&winner, &loser) {
+    if conflicts_with(&winner, &loser) {
         changed |= !std::mem::replace(&mut winner.conflict, true);
         changed |= add_conflict(&mut winner.conflicts, loser.into_conflict());
     }

@@ -10,8 +10,8 @@ mod records;
 use proptest::prelude::*;
 
 use crate::sse::{
-    Change, Conflict, Date, History, Item, Stamp, VersionNumber, VersionsSpent, add_conflict,
-    merge, steps_on, wins,
+    Change, Conflict, Date, History, Item, Stamp, VersionExhausted, VersionNumber, add_conflict,
+    conflicts_with, merge, wins,
 };
 use crate::{By, DifferentItems, ItemId, Outcome};
 

@@ -175,11 +175,11 @@ fn f56_f57_t13_noconflicts_is_set_once_and_carried_on_in_each_of_three_states() 
 fn r_f14_a_spent_counter_refuses_the_edit_and_changes_nothing() {
     let spent = Item { id: id(), winner: version(MAX_COUNTER, &[(1, "a")]), conflicts: vec![] };
     let mut item = spent.clone();
-    assert_eq!(item.update(&stamp(10, "a"), "x".into()), Err(EditError::UpdatesSpent));
+    assert_eq!(item.update(&stamp(10, "a"), "x".into()), Err(EditError::UpdatesExhausted));
     assert_eq!(item, spent);
     let spent = Item { id: id(), winner: version(2, &[(MAX_COUNTER, "a")]), conflicts: vec![] };
     let mut item = spent.clone();
-    assert_eq!(item.update(&stamp(10, "a"), "x".into()), Err(EditError::SequenceSpent));
+    assert_eq!(item.update(&stamp(10, "a"), "x".into()), Err(EditError::SequenceExhausted));
     assert_eq!(item, spent);
     assert!(item.update(&stamp(10, "b"), "x".into()).is_ok(), "another line is not spent");
 }

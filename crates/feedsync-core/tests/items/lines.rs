@@ -1,7 +1,9 @@
 //! Authoring lines: when a `by` may be extended, and the handling of lines that another endpoint
 //! extends too.
 
-use feedsync_core::line::{branch, collides, estranged, is_of, line_for, may_extend, reissue};
+use feedsync_core::line::{
+    belongs_to, branch, collides, disputed_sequences, line_for, may_extend, reissue,
+};
 use feedsync_core::{
     By, History, Item, ItemId, MAX_COUNTER, Sequence, Timestamp, Update, Updates, Version, merge,
 };
@@ -82,7 +84,7 @@ fn an_edit_issued_again_survives_beside_the_one_it_collided_with() {
     let theirs = item("copy's", &[(5, 51, "me"), (4, 40, "me"), (3, 30, "other")]);
     // Without the new issue, one edit is lost.
     assert_eq!(merge(Some(ours.clone()), theirs.clone()).unwrap().0.versions().count(), 1);
-    let doubts = estranged(&ours.winner, &theirs);
+    let doubts = disputed_sequences(&ours.winner, &theirs);
     assert_eq!(doubts, Some(vec![(by("me"), sequence(5))]));
     reissue(&mut ours.winner, &doubts.unwrap(), &by("me2"));
     let (merged, _) = merge(Some(ours.clone()), theirs.clone()).unwrap();
@@ -97,7 +99,8 @@ fn an_edit_issued_again_survives_beside_the_one_it_collided_with() {
 #[test]
 fn a_version_is_estranged_from_what_goes_further_without_it() {
     let ours = item("ours", &[(2, 20, "me"), (1, 10, "other")]).winner;
-    let further = |entries: &[(u32, i64, &str)]| estranged(&ours, &item("theirs", entries));
+    let further =
+        |entries: &[(u32, i64, &str)]| disputed_sequences(&ours, &item("theirs", entries));
     let others = (1, 10, "other");
     let from_two = Some(vec![(by("me"), sequence(2))]);
     assert_eq!(further(&[(4, 40, "me"), (3, 30, "other"), others]), from_two);
@@ -112,7 +115,7 @@ fn a_version_is_estranged_from_what_goes_further_without_it() {
     let entry = Update::new(sequence(2), None, Some(by("me"))).unwrap();
     silent.winner.history =
         History::from_updates(vec![silent.winner.dot().clone(), entry]).unwrap();
-    assert_eq!(estranged(&ours, &silent), None);
+    assert_eq!(disputed_sequences(&ours, &silent), None);
 }
 
 #[test]
@@ -143,27 +146,32 @@ fn an_edit_takes_the_first_line_of_its_incarnation_that_its_base_covers() {
 #[test]
 fn names_that_look_like_branches_are_not_taken_for_them() {
     let me = by("me.x1");
-    assert!(is_of(&me, &me));
-    assert!(is_of(&branch(&me, 1).unwrap(), &me) && is_of(&branch(&me, 120).unwrap(), &me));
+    assert!(belongs_to(&me, &me));
+    assert!(
+        belongs_to(&branch(&me, 1).unwrap(), &me) && belongs_to(&branch(&me, 120).unwrap(), &me)
+    );
     assert_eq!(branch(&me, 0), Some(me.clone()));
     for other in
         ["me.x1-", "me.x1-0", "me.x1-01", "me.x1-1x", "me.x1-1.y2", "me.x1.1", "me.x12", "me"]
     {
-        assert!(!is_of(&by(other), &me), "{other}");
+        assert!(!belongs_to(&by(other), &me), "{other}");
     }
-    assert!(!is_of(&me, &branch(&me, 1).unwrap()));
+    assert!(!belongs_to(&me, &branch(&me, 1).unwrap()));
 }
 
 #[test]
 fn endpoints_whose_names_share_a_beginning_do_not_doubt_each_other() {
     let ours = item("ours", &[(6, 60, "ann-desk"), (5, 50, "ann-phone"), (4, 40, "ann-1")]);
     let theirs = item("theirs", &[(7, 70, "ann-desk")]);
-    assert_eq!(estranged(&ours.winner, &theirs), Some(vec![(by("ann-desk"), sequence(6))]));
+    assert_eq!(
+        disputed_sequences(&ours.winner, &theirs),
+        Some(vec![(by("ann-desk"), sequence(6))])
+    );
     // A name that ends in a number is a branch, unless the number begins with 0.
     let branched =
         item("ours", &[(6, 60, "ann-1"), (5, 50, "ann"), (4, 40, "ann-2"), (3, 30, "ann-02")]);
     let theirs = item("theirs", &[(7, 70, "ann-1")]);
-    let doubts = estranged(&branched.winner, &theirs).unwrap();
+    let doubts = disputed_sequences(&branched.winner, &theirs).unwrap();
     assert_eq!(
         doubts,
         [(by("ann-1"), sequence(6)), (by("ann"), sequence(5)), (by("ann-2"), sequence(4))]
@@ -185,7 +193,7 @@ fn r_f44_t11_a_branch_that_we_did_not_issue_gives_a_copy_away() {
 fn an_edit_issued_again_covers_no_branch_in_doubt() {
     let mut ours = item("ours", &[(6, 60, "me.x1"), (5, 50, "me.x1-1"), (4, 40, "you")]);
     let theirs = item("copy's", &[(7, 70, "me.x1"), (5, 51, "me.x1-1"), (4, 40, "you")]);
-    let doubts = estranged(&ours.winner, &theirs).unwrap();
+    let doubts = disputed_sequences(&ours.winner, &theirs).unwrap();
     assert_eq!(doubts, [(by("me.x1"), sequence(6)), (by("me.x1-1"), sequence(5))]);
     reissue(&mut ours.winner, &doubts, &by("me.y2"));
     let branch = item("the copy's branch", &[(5, 51, "me.x1-1"), (4, 40, "you")]);

@@ -149,11 +149,11 @@ fn r_f14_at_the_highest_counter_an_edit_is_refused_and_the_item_can_be_settled()
     let stamp = |second: i64| Stamp::new(at(second), by("me"));
     let full = item(last, vec![update(last, "a")]);
     let mut ours = full.clone();
-    assert_eq!(ours.update(&stamp(1), 7.into()), Err(EditError::UpdatesSpent));
-    assert_eq!(ours.update(&stamp(1), Edit::undelete()), Err(EditError::UpdatesSpent));
+    assert_eq!(ours.update(&stamp(1), 7.into()), Err(EditError::UpdatesExhausted));
+    assert_eq!(ours.update(&stamp(1), Edit::undelete()), Err(EditError::UpdatesExhausted));
     let base = Base::from(&full.winner);
     let beside = full.clone().branch(base, &stamp(1), 7, false);
-    assert_eq!(beside, Err(EditError::UpdatesSpent));
+    assert_eq!(beside, Err(EditError::UpdatesExhausted));
     assert_eq!(ours, full, "nothing was changed");
     ours.update(&stamp(1), Edit::delete()).unwrap();
     let peer = taken(Some(&full), &ours).unwrap();
@@ -287,9 +287,9 @@ fn an_item_with_100_000_edits_stays_small_and_loses_none_of_them() {
                 };
                 let keep = Keep::Content { payload: edit, deleted: Some(random.random_bool(0.1)) };
                 let resolution = Resolution { resolved, keep };
-                let weighed = before.weighed(&resolution).unwrap();
+                let resolved_indices = before.resolved_indices(&resolution).unwrap();
                 let folded: Vec<&Version<u32>> =
-                    weighed.iter().map(|&index| &before.conflicts[index]).collect();
+                    resolved_indices.iter().map(|&index| &before.conflicts[index]).collect();
                 let base: Vec<History> = std::iter::once(&before.winner)
                     .chain(folded.iter().copied())
                     .map(|version| version.history.clone())

@@ -171,7 +171,7 @@ fn an_edit_in_a_file_has_a_line_of_its_own_that_no_endpoint_extends() {
     for line in &lines {
         // Neither the name alone nor an incarnation of an endpoint of that name has it.
         for incarnation in ["ann", "ann.0123456789ab", "ann.file"] {
-            assert!(!line::is_of(line, &By::new(incarnation).unwrap()), "{incarnation}");
+            assert!(!line::belongs_to(line, &By::new(incarnation).unwrap()), "{incarnation}");
         }
     }
     assert_eq!(line::in_file(&By::new(&"a".repeat(1024)).unwrap(), &one), None);

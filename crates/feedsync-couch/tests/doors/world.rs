@@ -260,11 +260,11 @@ impl World {
                     false => Resolved::Some(vec![one]),
                 };
                 let mut resolution = Resolution { resolved, keep: Keep::Winner };
-                let weighed = item.weighed(&resolution).unwrap();
+                let resolved_indices = item.resolved_indices(&resolution).unwrap();
                 let folded: Vec<_> =
-                    weighed.iter().map(|&at| item.conflicts[at].history.clone()).collect();
+                    resolved_indices.iter().map(|&at| item.conflicts[at].history.clone()).collect();
                 let mut bases: Vec<EditNumber> =
-                    weighed.iter().map(|&at| edit_of(&item.conflicts[at])).collect();
+                    resolved_indices.iter().map(|&at| edit_of(&item.conflicts[at])).collect();
                 bases.push(winner);
                 let all: Vec<_> = std::iter::once(history).chain(folded.clone()).collect();
                 let stamp = self.stamp(at, &all);
@@ -294,7 +294,7 @@ impl World {
         let hub = self.parties[at].hub.as_mut().unwrap();
         for update in item.versions().map(Version::dot) {
             let own = By::new(&hub.name).unwrap();
-            let is_own = |by: &&By| line::is_of(by, &own);
+            let is_own = |by: &&By| line::belongs_to(by, &own);
             if let Some(by) = update.by().filter(is_own) {
                 let issued = hub.issued.entry(by.clone()).or_insert(update.sequence());
                 *issued = update.sequence().max(*issued);

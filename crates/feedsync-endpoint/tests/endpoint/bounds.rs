@@ -126,7 +126,7 @@ async fn r_f14_an_item_whose_counter_is_used_up_refuses_edits_and_can_be_deleted
     outcome(&ann, full.clone()).await;
     let before = ann.item(&notes(), &id()).await.unwrap();
     let refused = ann.edit(&notes(), &id(), None, Edit::from(titled("on"))).await.unwrap_err();
-    let EndpointError::Edit(EditFailure::Edit(EditError::UpdatesSpent)) = &refused else {
+    let EndpointError::Edit(EditFailure::Edit(EditError::UpdatesExhausted)) = &refused else {
         panic!("{refused}");
     };
     assert!(refused.to_string().contains("copy it under a new id"), "{refused}");

@@ -198,8 +198,9 @@ impl Files {
         let resolved = if only_first { Resolved::Some(vec![0]) } else { Resolved::All };
         let keep = Keep::Content { payload: content(format, edit), deleted: Some(false) };
         let resolution = Resolution { resolved, keep };
-        let weighed = item.weighed(&resolution).expect("conflicts that are there");
-        let conflicts = weighed.iter().map(|&index| &item.conflicts[index]);
+        let resolved_indices =
+            item.resolved_indices(&resolution).expect("conflicts that are there");
+        let conflicts = resolved_indices.iter().map(|&index| &item.conflicts[index]);
         let seen = std::iter::once(&item.winner).chain(conflicts);
         let seen: Vec<_> = seen.map(|version| number(&version.payload)).collect();
         self.truth.made(&item.id, edit, seen, false);

@@ -200,9 +200,10 @@ impl Peer {
         let resolved = if only_first { Resolved::Some(vec![0]) } else { Resolved::All };
         let keep = Keep::Content { payload: content(self.format, edit), deleted: Some(false) };
         let resolution = Resolution { resolved, keep };
-        let weighed = item.weighed(&resolution).expect("conflicts that are there");
+        let resolved_indices =
+            item.resolved_indices(&resolution).expect("conflicts that are there");
         let seen: Vec<_> = std::iter::once(&item.winner)
-            .chain(weighed.iter().map(|&index| &item.conflicts[index]))
+            .chain(resolved_indices.iter().map(|&index| &item.conflicts[index]))
             .map(|version| number(&version.payload))
             .collect();
         now(self.endpoint.resolve(&list(), &item, resolution)).expect("room");

@@ -302,9 +302,9 @@ fn words_have_no_accents_and_one_spelling_of_each_sign() {
 #[test]
 fn a_date_has_a_maximum_length() {
     let text = |length: usize| format!("6 May 2024 {}", "x".repeat(length - 11));
-    assert!(read(&text(LONGEST)).is_some());
-    assert!(read(&format!(" {} ", text(LONGEST))).is_some());
-    assert_eq!(read(&text(LONGEST + 1)), None);
+    assert!(read(&text(MAX_DATE_BYTES)).is_some());
+    assert!(read(&format!(" {} ", text(MAX_DATE_BYTES))).is_some());
+    assert_eq!(read(&text(MAX_DATE_BYTES + 1)), None);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use feedsync_core::Format;
 
 use super::FeedDetails;
 use super::markup::{HeadMarkup, Unfit, is_defined};
-use super::write::STAND_IN;
+use super::write::PLACEHOLDER_ATTRIBUTE;
 use crate::head::FeedHead;
 use crate::json::{Kind, Node, close, push_text};
 
@@ -46,8 +46,8 @@ fn name(author: Node<'_>) -> Option<String> {
     if author.kind() == Kind::String {
         return author.string().map(String::from);
     }
-    let is_stand_in = author.member(&format!("fs:{STAND_IN}")).is_some();
-    let name = author.member("name").filter(|_| !is_stand_in)?;
+    let is_placeholder = author.member(&format!("fs:{PLACEHOLDER_ATTRIBUTE}")).is_some();
+    let name = author.member("name").filter(|_| !is_placeholder)?;
     name.value.string().map(String::from)
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn push_json(out: &mut String, head: &FeedHead<'_>) {
         out.push_str("\"author\":{");
         push_text(out, "name", author);
         if named.is_none() {
-            push_text(out, &format!("fs:{STAND_IN}"), "true");
+            push_text(out, &format!("fs:{PLACEHOLDER_ATTRIBUTE}"), "true");
         }
         close(out, "},");
     }

@@ -95,7 +95,7 @@ impl HeadReader {
                 self.details.fill(|details| &mut details.rights, &text);
             }
             (_, "author") if is_atom => {
-                if !is_stand_in(element) {
+                if !is_placeholder(element) {
                     let name = element.child(namespace, "name");
                     self.author(&name.map(Element::text).unwrap_or_default());
                 }
@@ -112,7 +112,7 @@ impl HeadReader {
                 self.editor = Some(editor(&element.text()));
             }
             (Format::Opml, "ownerName") if is_own => {
-                if !is_stand_in(element) {
+                if !is_placeholder(element) {
                     self.author(&element.text());
                 }
             }
@@ -182,8 +182,8 @@ impl HeadReader {
 }
 
 /// Whether an author is a placeholder that is written because the format requires an author.
-fn is_stand_in(element: Element<'_, '_>) -> bool {
-    element.attribute(Namespace::OWN, super::write::STAND_IN).is_some()
+fn is_placeholder(element: Element<'_, '_>) -> bool {
+    element.attribute(Namespace::OWN, super::write::PLACEHOLDER_ATTRIBUTE).is_some()
 }
 
 /// Returns the name in `address (name)`, or the whole text.

@@ -8,7 +8,7 @@ use crate::payload::{Default, PayloadTag, push_attribute, write};
 use crate::xml::escape_text;
 
 /// Attribute that marks a placeholder author.
-pub(super) const STAND_IN: &str = "stand-in";
+pub(super) const PLACEHOLDER_ATTRIBUTE: &str = "stand-in";
 
 /// Appends an element with the author of a feed, between the given start tag and end tag. A placeholder author is
 /// marked. The document must declare the prefix `fs`.
@@ -17,7 +17,7 @@ pub(crate) fn author_element(out: &mut String, head: &FeedHead<'_>, start: &str,
     let first = start.find('>').unwrap_or(start.len());
     out.push_str(&start[..first]);
     if named.is_none() {
-        push_attribute(out, &format!("fs:{STAND_IN}"), "true");
+        push_attribute(out, &format!("fs:{PLACEHOLDER_ATTRIBUTE}"), "true");
     }
     out.push_str(&start[first..]);
     escape_text(out, named.unwrap_or(head.author));

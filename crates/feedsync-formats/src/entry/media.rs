@@ -17,12 +17,12 @@ pub(crate) const ITUNES: &str = "http://www.itunes.com/dtds/podcast-1.0.dtd";
 pub(crate) const FEEDBURNER: &str = "http://rssnamespace.org/feedburner/ext/1.0";
 
 /// Maximum nesting of groups that are read, and maximum number of media of one entry.
-const DEEPEST: usize = 4;
-const MOST: usize = 100;
+const MAX_GROUP_DEPTH: usize = 4;
+const MAX_MEDIA: usize = 100;
 
 /// Fields of an article that are found in Media RSS and iTunes elements.
 #[derive(Default)]
-struct Said {
+struct MediaFields {
     title: Option<String>,
     text: Option<(String, ContentType)>,
     summary: Option<String>,
@@ -40,23 +40,23 @@ pub(super) fn add(
     namespaces: &Namespaces<'_>,
     base: &Base<'_>,
 ) {
-    let mut said = Said::default();
-    said.read(element, namespaces, base, 0);
-    if let Some(original) = said.original {
+    let mut fields = MediaFields::default();
+    fields.read(element, namespaces, base, 0);
+    if let Some(original) = fields.original {
         entry.links.insert(0, Link::new(ALTERNATE, &original));
     }
-    entry.title = entry.title.take().or(said.title);
+    entry.title = entry.title.take().or(fields.title);
     if entry.author.is_none() {
-        entry.author = said.author.map(|name| Person { name: Some(name), ..Person::default() });
+        entry.author = fields.author.map(|name| Person { name: Some(name), ..Person::default() });
     }
     if entry.content.is_none() && entry.summary.is_none() {
-        let (content, kind) = match said.text {
+        let (content, kind) = match fields.text {
             Some((text, kind)) => (Some(text), kind),
-            None => (said.summary, ContentType::Text),
+            None => (fields.summary, ContentType::Text),
         };
         (entry.content, entry.content_type) = (content, kind);
     }
-    for link in said.media.into_iter().chain(said.thumbnails).take(MOST) {
+    for link in fields.media.into_iter().chain(fields.thumbnails).take(MAX_MEDIA) {
         match entry.links.iter_mut().find(|known| known.rel == ENCLOSURE && known.href == link.href)
         {
             Some(known) => known.duration = known.duration.or(link.duration),
@@ -68,11 +68,11 @@ pub(super) fn add(
         link.rel == ENCLOSURE && !media_type.starts_with("image/")
     };
     if let Some(first) = entry.links.iter_mut().find(is_timed) {
-        first.duration = first.duration.or(said.duration);
+        first.duration = first.duration.or(fields.duration);
     }
 }
 
-impl Said {
+impl MediaFields {
     fn read(
         &mut self,
         element: Element<'_, '_>,
@@ -103,7 +103,7 @@ impl Said {
         depth: usize,
     ) {
         match element.local() {
-            "group" | "content" if depth < DEEPEST => {
+            "group" | "content" if depth < MAX_GROUP_DEPTH => {
                 if let Some(href) =
                     attribute(element, "url").filter(|_| element.local() == "content")
                 {

@@ -8,7 +8,7 @@ fn role(
     (namespace, local): (Namespace, &str),
 ) -> Role {
     let options = ReadOptions::tolerant();
-    FeedReader::new("", format, &options).role(Place { path, root, namespace, local })
+    FeedReader::new("", format, &options).role(TagContext { path, root, namespace, local })
 }
 
 #[test]

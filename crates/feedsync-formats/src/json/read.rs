@@ -15,7 +15,7 @@ use crate::diagnostic::{ReadError, Severity};
 use crate::mapping;
 use crate::options::{Mode, ReadOptions};
 use crate::reading::{Reading, Refused};
-use crate::remarks::{Fault, Places, Remarks};
+use crate::remarks::{Fault, PositionConverter, Remarks};
 
 /// Reads a document in UTF-8. A byte order mark is skipped.
 pub fn read(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Reading, ReadError> {
@@ -54,7 +54,7 @@ pub(super) fn parse(text: &str, options: &ReadOptions<'_>) -> Result<Parsed, Rea
         versions: 0,
         slots: Vec::new(),
     };
-    let mut places = Places::new(text);
+    let mut places = PositionConverter::new(text);
     let mut refuse = |fault: Fault| {
         let reason = places.diagnostic(Severity::Fault, fault, None);
         ReadError::Document { position: reason.position, message: reason.message }
@@ -220,7 +220,9 @@ impl<'a> Reader<'a> {
             return Err(Fault::new(sync.value.start(), "R-P8", "\"sync\" must be an object"));
         }
         let payload = without(item, SYNC);
-        if Node::root(&payload).is_deeper_than(self.options.limits.depth.saturating_sub(ROOM)) {
+        if Node::root(&payload)
+            .is_deeper_than(self.options.limits.depth.saturating_sub(ENCLOSING_LEVELS))
+        {
             return Err(Fault::new(item.start(), "R-P9", "nested too deep to become a conflict"));
         }
         let at = sync.start;
@@ -319,7 +321,7 @@ impl<'a> Reader<'a> {
 /// Number of levels around a conflict: the document, its items, an item, `sync`, `conflicts`. An
 /// item that is accepted as a winner must also fit as a conflict. Otherwise the document that is
 /// written could not be read.
-const ROOM: usize = 5;
+const ENCLOSING_LEVELS: usize = 5;
 
 #[derive(Default)]
 struct Parts<'a> {

@@ -95,7 +95,7 @@ fn nesting(text: &str) -> BTreeMap<Option<ItemId>, Vec<ItemId>> {
 
 /// Like `nesting`, for a feed that is written from the items.
 fn nesting_anew(text: &str) -> BTreeMap<Option<ItemId>, Vec<ItemId>> {
-    let places: Vec<_> = items(text).iter().map(OutlinePlace::of).collect();
+    let places: Vec<_> = items(text).iter().map(OutlinePosition::of).collect();
     let (mut open, mut children) = (Vec::new(), BTreeMap::<_, Vec<_>>::new());
     for nested in nest(&places) {
         let id = places[nested.index].id().clone();
@@ -160,7 +160,7 @@ fn moves_of_a_document_are_those_of_a_tree_and_read_back_as_they_were_written() 
             let (moved, parent) = (id(random.below(count)), id(random.below(count)));
             let under = (random.below(4) > 0).then_some(&parent);
             let before = items(&text);
-            let places: Vec<_> = before.iter().map(OutlinePlace::of).collect();
+            let places: Vec<_> = before.iter().map(OutlinePosition::of).collect();
             let mut item = before.into_iter().find(|item| item.id == moved).unwrap();
             let payload = move_outline(&places, &item, under);
             let expected = model.move_to(&moved, under);
@@ -190,7 +190,7 @@ fn impossible_moves_are_refused_with_their_reason() {
     let outline = item(2, Format::Opml, "<outline text=\"b\"/>");
     let odd = item(3, Format::Opml, "<outline xmlns:fs=\"urn:x\" fs:y=\"z\"/>");
     let places: Vec<_> =
-        [&entry, &deleted, &outline, &odd].into_iter().map(OutlinePlace::of).collect();
+        [&entry, &deleted, &outline, &odd].into_iter().map(OutlinePosition::of).collect();
     let refused = |item: &Item<Payload>, under: usize| {
         move_outline(&places, item, Some(&id(under))).unwrap_err()
     };
@@ -203,7 +203,7 @@ fn impossible_moves_are_refused_with_their_reason() {
 
 #[test]
 fn an_outline_that_would_nest_too_deeply_stays() {
-    let chain: Vec<_> = (0..=DEEPEST)
+    let chain: Vec<_> = (0..=MAX_OUTLINE_DEPTH)
         .map(|number| {
             let payload = Payload::new(Format::Opml, "<outline text=\"a\"/>");
             let above = number.checked_sub(1).map(id);
@@ -219,12 +219,12 @@ fn an_outline_that_would_nest_too_deeply_stays() {
     let inner = with_place(&inner, Some(&pair.id), 0).unwrap();
     let inner = Item::create(id(202), Creation::default(), &stamp(0), inner).unwrap();
     let all = chain.iter().chain([&lone, &pair, &inner]);
-    let places: Vec<_> = all.map(OutlinePlace::of).collect();
-    assert!(move_outline(&places, &lone, Some(&id(DEEPEST - 1))).is_ok());
+    let places: Vec<_> = all.map(OutlinePosition::of).collect();
+    assert!(move_outline(&places, &lone, Some(&id(MAX_OUTLINE_DEPTH - 1))).is_ok());
     let refused = |item: &Item<Payload>, under| move_outline(&places, item, Some(&id(under)));
-    assert_eq!(refused(&lone, DEEPEST), Err(MoveError::TooDeep(id(200))));
-    assert!(refused(&pair, DEEPEST - 2).is_ok());
-    assert_eq!(refused(&pair, DEEPEST - 1), Err(MoveError::TooDeep(id(201))));
+    assert_eq!(refused(&lone, MAX_OUTLINE_DEPTH), Err(MoveError::TooDeep(id(200))));
+    assert!(refused(&pair, MAX_OUTLINE_DEPTH - 2).is_ok());
+    assert_eq!(refused(&pair, MAX_OUTLINE_DEPTH - 1), Err(MoveError::TooDeep(id(201))));
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn claims_that_go_in_a_circle_end_the_search() {
         Item::create(id(number), Creation::default(), &stamp(0), payload).unwrap()
     };
     let items = [item(0, 1), item(1, 2), item(2, 0), item(3, 9)];
-    let places: Vec<_> = items.iter().map(OutlinePlace::of).collect();
+    let places: Vec<_> = items.iter().map(OutlinePosition::of).collect();
     let moved = move_outline(&places, &items[3], Some(&id(0))).unwrap();
     assert_eq!(claim(&moved).parent.as_deref(), Some("o0"));
     assert!(matches!(
@@ -247,16 +247,16 @@ fn claims_that_go_in_a_circle_end_the_search() {
 
 #[test]
 fn a_new_outline_is_placed_after_all_others_at_the_top() {
-    let placed = |number: usize, text: &str, places: &[OutlinePlace]| {
-        placed_last(places, &id(number), Payload::new(Format::Opml, text))
+    let placed = |number: usize, text: &str, places: &[OutlinePosition]| {
+        with_last_position(places, &id(number), Payload::new(Format::Opml, text))
     };
     let first = placed(0, "<outline/>", &[]);
     assert_eq!((claim(&first).parent, claim(&first).position), (None, Some(0)));
     let first = Item::create(id(0), Creation::default(), &stamp(0), first).unwrap();
-    let places = [OutlinePlace::of(&first)];
+    let places = [OutlinePosition::of(&first)];
     assert_eq!(claim(&placed(1, "<outline/>", &places)).position, Some(1));
     let claims = "<outline xmlns:fs=\"urn:feedsync:1\" fs:parent=\"o0\"/>";
     assert_eq!(&*placed(1, claims, &places).text, claims);
     let entry = Payload::new(Format::Json, "{}");
-    assert_eq!(placed_last(&places, &id(1), entry.clone()), entry);
+    assert_eq!(with_last_position(&places, &id(1), entry.clone()), entry);
 }

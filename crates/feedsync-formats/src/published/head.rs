@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{PublishedFeed, Wishes};
+use super::{PollingHints, PublishedFeed};
 use crate::context::Context;
 use crate::entry::{atom_text, is_rss, rss_title};
 use crate::markup;
@@ -13,7 +13,7 @@ const SYNDICATION: &str = "http://purl.org/rss/1.0/modules/syndication/";
 
 /// Maximum interval that a feed can ask for. With a larger one, a feed whose interval is wrong by a factor of ten
 /// would hardly be read again.
-const LONGEST: Duration = Duration::from_secs(7 * 86_400);
+const MAX_INTERVAL: Duration = Duration::from_secs(7 * 86_400);
 
 pub(super) fn read(
     root: Element<'_, '_>,
@@ -60,10 +60,10 @@ pub(super) fn read(
                 kept(&mut head.icon, url.and_then(text).map(absolute));
             }
             "ttl" if is_rss => {
-                head.wishes.every = child.text().trim().parse().ok().and_then(minutes)
+                head.polling_hints.every = child.text().trim().parse().ok().and_then(minutes)
             }
-            "skipHours" if is_rss => head.wishes.idle_hours = idle(child, hour, 24),
-            "skipDays" if is_rss => head.wishes.idle_days = idle(child, day, 7) as u8,
+            "skipHours" if is_rss => head.polling_hints.idle_hours = idle(child, hour, 24),
+            "skipDays" if is_rss => head.polling_hints.idle_days = idle(child, day, 7) as u8,
             _ if !is_own => {}
             "title" => kept(&mut head.title, atom_text(child)),
             "subtitle" | "tagline" => kept(&mut head.description, atom_text(child)),
@@ -73,7 +73,8 @@ pub(super) fn read(
         }
     }
     let every = period.map(|period: Duration| period / frequency);
-    head.wishes.every = head.wishes.every.or(every).map(|every| every.min(LONGEST));
+    head.polling_hints.every =
+        head.polling_hints.every.or(every).map(|every| every.min(MAX_INTERVAL));
     head
 }
 
@@ -130,7 +131,7 @@ fn day(text: &str) -> Option<u32> {
     u32::try_from(place).ok()
 }
 
-impl Wishes {
+impl PollingHints {
     /// Whether the feed declares that it does not change in this hour (0 to 23) of this day (0 is Monday), GMT.
     pub fn is_idle(self, day: u32, hour: u32) -> bool {
         self.idle_hours >> (hour % 24) & 1 == 1 || u32::from(self.idle_days) >> (day % 7) & 1 == 1

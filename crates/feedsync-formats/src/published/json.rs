@@ -12,7 +12,7 @@ use crate::diagnostic::{Position, ReadError};
 use crate::entry::{self, ContentType, Entry, Link, Person};
 use crate::json::{self, Kind, Node};
 use crate::options::ReadOptions;
-use crate::references::GAIN;
+use crate::references::MAX_GROWTH_BYTES;
 
 pub(super) fn read(text: &str, options: &ReadOptions<'_>) -> Result<PublishedFeed, ReadError> {
     json::check(text, options.limits.depth).map_err(|malformed| ReadError::Document {
@@ -33,7 +33,7 @@ pub(super) fn read(text: &str, options: &ReadOptions<'_>) -> Result<PublishedFee
     let resolve = |text: String| resolved(base, &text).into_owned();
     let site = string(root, "home_page_url").map(resolve);
     let around = [site.as_deref(), options.base];
-    let settled = |entry| entry::settled(entry, &around, &Cell::new(GAIN));
+    let settled = |entry| entry::settled(entry, &around, &Cell::new(MAX_GROWTH_BYTES));
     let entries = entries.into_iter().map(settled).collect();
     Ok(PublishedFeed {
         format: Some(Format::Json),

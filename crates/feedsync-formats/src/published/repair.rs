@@ -24,7 +24,7 @@ use soup::{Piece, Soup};
 use write::Writer;
 
 /// Maximum number of elements that are tried as the root.
-const MOST_ROOTS: usize = 4;
+const MAX_ROOTS: usize = 4;
 
 /// Whether each step changes the structure, and whether it changes names.
 const STEPS: [(bool, bool); 4] = [(false, false), (true, false), (false, true), (true, true)];
@@ -57,7 +57,7 @@ fn roots(text: &str) -> Vec<usize> {
     let mut soup = Soup::new(text, 0);
     let (mut found, mut first) = (Vec::new(), None);
     let mut are_closed = true;
-    while found.len() < MOST_ROOTS {
+    while found.len() < MAX_ROOTS {
         let at = soup.at();
         let Some(piece) = soup.next() else { break };
         let Piece::Start(tag) = piece else { continue };

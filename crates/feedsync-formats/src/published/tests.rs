@@ -23,14 +23,18 @@ fn rss_metadata_and_update_intervals_are_read() {
     assert_eq!(feed.site.as_deref(), Some("https://a.example/home"));
     assert_eq!(feed.icon.as_deref(), Some("https://a.example/feeds/i.png"));
     assert_eq!(feed.address.as_deref(), Some("http://b.example/feed"));
-    assert_eq!(feed.wishes.every, Some(Duration::from_secs(90 * 60)));
-    assert!(feed.wishes.is_idle(2, 0) && feed.wishes.is_idle(6, 12) && feed.wishes.is_idle(0, 23));
-    assert!(!feed.wishes.is_idle(5, 22));
+    assert_eq!(feed.polling_hints.every, Some(Duration::from_secs(90 * 60)));
+    assert!(
+        feed.polling_hints.is_idle(2, 0)
+            && feed.polling_hints.is_idle(6, 12)
+            && feed.polling_hints.is_idle(0, 23)
+    );
+    assert!(!feed.polling_hints.is_idle(5, 22));
     let [entry] = &feed.entries[..] else { panic!("{:?}", feed.entries) };
     // Links of entries are resolved against the site.
     assert_eq!(entry.link(), Some("https://a.example/one"));
     assert_eq!(entry.links[1].href, "https://a.example/one.mp3");
-    assert_eq!(feed.mended, None);
+    assert_eq!(feed.repaired_fault, None);
 }
 
 #[test]
@@ -63,7 +67,7 @@ fn atom_rss_1_and_json_feed_give_the_same_metadata() {
         assert_eq!(feed.entries[0].link(), Some("http://b.example/x/1"));
     }
     assert_eq!(atom.address.as_deref(), Some("http://b.example/x/feed"));
-    assert_eq!(rdf.wishes.every, Some(Duration::from_secs(6 * 3_600)));
+    assert_eq!(rdf.polling_hints.every, Some(Duration::from_secs(6 * 3_600)));
     let entry = &json.entries[0];
     assert_eq!(entry.content.as_deref(), Some("<p>x</p>"));
     assert_eq!(entry.content_type, ContentType::Html);
@@ -104,7 +108,7 @@ fn articles_whose_names_are_in_capitals_are_found_where_the_feed_reads_without_t
     );
     assert_eq!((feed.title.as_deref(), feed.entries.len()), (Some("T"), 1));
     assert_eq!(feed.entries[0].title.as_deref(), Some("a"));
-    assert_eq!(feed.mended, None);
+    assert_eq!(feed.repaired_fault, None);
 }
 
 #[test]
@@ -179,19 +183,21 @@ fn faults_are_repaired_and_reported() {
     let title = |feed: &PublishedFeed| feed.title.clone().unwrap();
     let raw = of(b"\n\n<rss version='2.0'><channel><title>Q & A\x08</title></channel></rss>", None);
     assert_eq!(title(&raw), "Q & A");
-    assert!(matches!(raw.mended, Some(ReadError::Document { position, .. }) if position.line == 1));
+    assert!(
+        matches!(raw.repaired_fault, Some(ReadError::Document { position, .. }) if position.line == 1)
+    );
     let undeclared =
         of(b"<rss version='2.0'><channel><title>T</title><dc:date/></channel></rss>", None);
     assert_eq!(title(&undeclared), "T");
     let latin = b"<rss version='2.0'><channel><title>caf\xe9</title></channel></rss>";
     let told = of(latin, Some("iso-8859-1"));
-    assert_eq!((title(&told), told.mended), ("caf\u{e9}".to_owned(), None));
+    assert_eq!((title(&told), told.repaired_fault), ("caf\u{e9}".to_owned(), None));
     let untold = of(latin, None);
     assert_eq!(title(&untold), "caf\u{e9}");
     assert!(
-        matches!(untold.mended, Some(ReadError::Encoding { offset: 38, .. })),
+        matches!(untold.repaired_fault, Some(ReadError::Encoding { offset: 38, .. })),
         "{:?}",
-        untold.mended
+        untold.repaired_fault
     );
     // The encoding that the document declares takes precedence over the server's.
     let declared =
@@ -229,12 +235,12 @@ fn skipped_days_have_their_english_names_in_any_case() {
     for (number, name) in (0..).zip(names) {
         let feed = channel(&format!("<skipDays><day>{name}</day><day>{name}</day></skipDays>"));
         for day in 0..14 {
-            assert_eq!(feed.wishes.is_idle(day, 12), day % 7 == number, "{name}: {day}");
+            assert_eq!(feed.polling_hints.is_idle(day, 12), day % 7 == number, "{name}: {day}");
         }
     }
     let every = names.map(|name| format!("<day>{name}</day>")).concat();
     let feed = channel(&format!("<skipDays>{every}</skipDays>"));
-    assert!((0..7).all(|day| !feed.wishes.is_idle(day, 12)));
+    assert!((0..7).all(|day| !feed.polling_hints.is_idle(day, 12)));
 }
 
 #[test]
@@ -242,7 +248,7 @@ fn skipped_hours_count_once_and_all_hours_count_as_none() {
     let hours = |hours: std::ops::Range<u32>| -> String {
         hours.map(|hour| format!("<hour>{hour}</hour>")).collect()
     };
-    let skipping = |hours: &str| channel(&format!("<skipHours>{hours}</skipHours>")).wishes;
+    let skipping = |hours: &str| channel(&format!("<skipHours>{hours}</skipHours>")).polling_hints;
     for hour in 0..24 {
         let twice = skipping(&hours(hour..hour + 1).repeat(2));
         for other in 0..48 {
@@ -276,7 +282,7 @@ fn update_period_and_frequency_give_the_polling_interval() {
              <sy:updateFrequency> {frequency} </sy:updateFrequency>"
         ));
         let expected = seconds.map(Duration::from_secs);
-        assert_eq!(feed.wishes.every, expected, "{period} {frequency}");
+        assert_eq!(feed.polling_hints.every, expected, "{period} {frequency}");
     }
 }
 
@@ -291,7 +297,7 @@ fn time_to_live_is_in_minutes_and_no_longer_than_a_week() {
     ] {
         let feed = channel(&format!("<ttl>{ttl}</ttl>"));
         let expected = minutes.map(|minutes: u64| Duration::from_secs(minutes * 60));
-        assert_eq!(feed.wishes.every, expected, "{ttl}");
+        assert_eq!(feed.polling_hints.every, expected, "{ttl}");
     }
 }
 
@@ -346,5 +352,5 @@ fn elements_of_other_namespaces_are_ignored_in_a_channel() {
          <x:skipDays xmlns:x='urn:x'><day>Monday</day></x:skipDays>",
     );
     assert_eq!((foreign.site, foreign.description, foreign.icon), (None, None, None));
-    assert_eq!(foreign.wishes, Wishes::default());
+    assert_eq!(foreign.polling_hints, PollingHints::default());
 }

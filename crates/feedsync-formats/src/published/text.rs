@@ -15,7 +15,7 @@ use crate::options::ReadOptions;
 use crate::xml::{declared_encoding, decode, is_char};
 
 /// Maximum length of an incomplete character at the end of a document, in bytes.
-const LONGEST_CHARACTER: usize = 4;
+const MAX_CHARACTER_BYTES: usize = 4;
 
 /// Returns the text, and the fault of its bytes if there is one.
 pub(super) fn decoded<'a>(
@@ -130,7 +130,7 @@ fn cut_off<'a>(
     options: &ReadOptions<'_>,
 ) -> Option<Cow<'a, str>> {
     let ReadError::Encoding { offset, .. } = fault else { return None };
-    let is_near = *offset > 0 && bytes.len() - offset.min(&bytes.len()) < LONGEST_CHARACTER;
+    let is_near = *offset > 0 && bytes.len() - offset.min(&bytes.len()) < MAX_CHARACTER_BYTES;
     let whole = bytes.get(..*offset).filter(|_| is_near)?;
     // For example, "é" in Latin-1 before "</rss>" is not an incomplete character at the end.
     let is_end = !bytes[*offset..].contains(&b'>');

@@ -8,7 +8,7 @@ fn base<'s>(base: &str, spare: &'s Cell<usize>) -> Base<'s> {
 
 #[test]
 fn references_in_markup_become_absolute_and_nothing_else_changes() {
-    let spare = Cell::new(GAIN);
+    let spare = Cell::new(MAX_GROWTH_BYTES);
     let base = base("http://h/a/b?q", &spare);
     for (html, expected) in [
         ("<a href=\"c\">c</a>", "<a href=\"http://h/a/c\">c</a>"),
@@ -35,7 +35,7 @@ fn references_in_markup_become_absolute_and_nothing_else_changes() {
 
 #[test]
 fn texts_that_are_no_references_stay_unchanged() {
-    let spare = Cell::new(GAIN);
+    let spare = Cell::new(MAX_GROWTH_BYTES);
     let relative = base("http://h/a/", &spare);
     for (text, expected) in [
         ("http://[", "http://["),
@@ -77,11 +77,11 @@ fn a_hostile_entry_is_shown_at_the_cost_of_its_own_length() {
     let many = "&lt;a href='x'>".repeat(100_000);
     let own = "<a href='x'>".repeat(100_000);
     // With the longest valid base, the entry grows by the maximum and no further.
-    let shown = crate::entry::absolute(&entry(LONGEST, &many)).content.unwrap();
+    let shown = crate::entry::absolute(&entry(MAX_BASE_BYTES, &many)).content.unwrap();
     let gained = shown.len() - own.len();
-    assert!((GAIN - LONGEST..=GAIN).contains(&gained), "{gained}");
+    assert!((MAX_GROWTH_BYTES - MAX_BASE_BYTES..=MAX_GROWTH_BYTES).contains(&gained), "{gained}");
     // A longer base is ignored.
-    let shown = crate::entry::absolute(&entry(LONGEST + 1, &many)).content.unwrap();
+    let shown = crate::entry::absolute(&entry(MAX_BASE_BYTES + 1, &many)).content.unwrap();
     assert_eq!(shown, own);
     let shown = crate::entry::absolute(&entry(4 << 20, &many)).content.unwrap();
     assert_eq!(shown, own);

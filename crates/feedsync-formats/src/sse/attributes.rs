@@ -82,7 +82,7 @@ impl<'t, 'a, 'r> Attributes<'t, 'a, 'r> {
             return Ok(None);
         }
         let date: Date = value.parse().map_err(|error| self.fault(attribute, error))?;
-        if !date.says_gmt() {
+        if !date.is_gmt() {
             let warning = self.fault(attribute, "the zone is written GMT");
             self.remarks.warn(warning);
         }

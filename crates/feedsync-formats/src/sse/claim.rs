@@ -5,7 +5,7 @@
 //! In FeedSync the position of an outline is part of its payload ([`crate::opml`]), so it is moved from the payload
 //! to `sx:sync` and back.
 
-use feedsync_core::sse::{Place, VersionNumber};
+use feedsync_core::sse::{TreePosition, VersionNumber};
 use feedsync_core::{ItemId, Payload};
 
 use crate::context::Context;
@@ -23,7 +23,7 @@ pub(super) fn is_part(attribute: &Attribute, text: &str) -> bool {
 
 /// Returns the position that an `sx:sync` claims for this version. Returns `None` if there is no claim or it is
 /// invalid.
-pub(super) fn read(sync: Element<'_, '_>, version: VersionNumber) -> Option<Place> {
+pub(super) fn read(sync: Element<'_, '_>, version: VersionNumber) -> Option<TreePosition> {
     let value = |name| {
         let attribute = sync.attribute(Namespace::OWN, name)?;
         Some(attribute.value(sync.document()))
@@ -33,11 +33,11 @@ pub(super) fn read(sync: Element<'_, '_>, version: VersionNumber) -> Option<Plac
     }
     let index = value("index")?.parse().ok()?;
     let parent = value("parent").map(|id| ItemId::new(&id)).transpose().ok()?;
-    Some(Place { parent, index })
+    Some(TreePosition { parent, index })
 }
 
 /// Appends the attributes of a claim.
-pub(super) fn push(out: &mut String, prefix: &str, version: VersionNumber, place: &Place) {
+pub(super) fn push(out: &mut String, prefix: &str, version: VersionNumber, place: &TreePosition) {
     push_attribute(out, &format!("{prefix}:version"), &version.to_string());
     if let Some(parent) = &place.parent {
         push_attribute(out, &format!("{prefix}:parent"), parent.as_str());
@@ -46,15 +46,15 @@ pub(super) fn push(out: &mut String, prefix: &str, version: VersionNumber, place
 }
 
 /// Returns the position of an outline in FeedSync.
-pub(super) fn of_outline(payload: &Payload) -> Option<Place> {
+pub(super) fn of_outline(payload: &Payload) -> Option<TreePosition> {
     let opml::Claim { parent, position } = opml::claim(payload);
     let parent = parent.map(|id| ItemId::new(&id)).transpose().ok()?;
-    Some(Place { parent, index: position? })
+    Some(TreePosition { parent, index: position? })
 }
 
 /// Returns the payload of an outline as in FeedSync, with its position. A payload that has this position already
 /// stays unchanged.
-pub(super) fn onto_outline(payload: &Payload, place: &Place) -> Payload {
+pub(super) fn onto_outline(payload: &Payload, place: &TreePosition) -> Payload {
     if of_outline(payload).as_ref() == Some(place) {
         return payload.clone();
     }
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn an_outline_gets_its_place_and_keeps_all_else() {
-        let place = Place { parent: Some(ItemId::new("p").unwrap()), index: 5 };
+        let place = TreePosition { parent: Some(ItemId::new("p").unwrap()), index: 5 };
         for text in [
             "<outline text=\"a\"/>",
             "<outline xmlns:fs=\"urn:feedsync:1\" fs:x=\"1\" text=\"a\"/>",
@@ -128,6 +128,6 @@ mod tests {
     #[test]
     fn an_outline_whose_prefix_means_something_else_stays_as_it_is() {
         let outline = Payload::new(Format::Opml, "<outline xmlns:fs=\"urn:x\" fs:a=\"1\"/>");
-        assert_eq!(onto_outline(&outline, &Place { parent: None, index: 0 }), outline);
+        assert_eq!(onto_outline(&outline, &TreePosition { parent: None, index: 0 }), outline);
     }
 }

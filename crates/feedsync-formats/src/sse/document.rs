@@ -59,7 +59,7 @@ impl Document {
     pub fn claims(&self) -> Vec<Claim> {
         let claim = |entry: &super::read::Entry| Claim {
             id: entry.item.id.clone(),
-            place: entry.place.clone(),
+            position: entry.position.clone(),
         };
         self.parsed.entries.iter().map(claim).collect()
     }
@@ -91,7 +91,7 @@ impl Document {
         self.parsed.entries.iter().map(move |entry| {
             let mut item = entry.item.clone();
             if self.format() == Format::Opml && (entry.claimed || !entry.self_contained) {
-                item.payload = claim::onto_outline(&item.payload, &entry.place);
+                item.payload = claim::onto_outline(&item.payload, &entry.position);
             }
             let id = item.id.clone();
             let upgraded = upgrade(item, |_| Payload::new(self.format(), empty));

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use feedsync_core::sse::{
-    Claim, Conflict, Date, DowngradeLoss, Downgraded, Item, NAMESPACE, Place, Tree, VERSION,
+    Claim, Conflict, Date, DowngradeLoss, Downgraded, Item, NAMESPACE, Tree, TreePosition, VERSION,
     downgrade, order,
 };
 use feedsync_core::{Format, ItemId, Payload, RelatedKind};
@@ -70,8 +70,9 @@ pub fn export<'i>(
         if !lost.is_empty() {
             losses.push((item.id.clone(), lost));
         }
-        let place = claimed.clone().unwrap_or(Place { parent: None, index: index as u64 });
-        claims.push(Claim { id: item.id.clone(), place });
+        let position =
+            claimed.clone().unwrap_or(TreePosition { parent: None, index: index as u64 });
+        claims.push(Claim { id: item.id.clone(), position });
         down.insert(item.id.clone(), (item, claimed));
     }
     let export = Export { items: down, tree: order(&claims) };
@@ -85,7 +86,7 @@ pub fn export<'i>(
 }
 
 struct Export {
-    items: HashMap<ItemId, (Item<Payload>, Option<Place>)>,
+    items: HashMap<ItemId, (Item<Payload>, Option<TreePosition>)>,
     tree: Tree,
 }
 
@@ -136,7 +137,7 @@ impl Export {
         id: &ItemId,
         nesting: Option<(&mut VecDeque<&'s ItemId>, usize)>,
     ) {
-        let Some((item, place)) = self.items.get(id) else { return };
+        let Some((item, position)) = self.items.get(id) else { return };
         let text = &*item.payload.text;
         write(out, text, &PayloadTag::read(text), &Default::None, |out, default| {
             if let Some((roots, levels)) = nesting {
@@ -150,7 +151,7 @@ impl Export {
                 }
             }
             out.push('\n');
-            push_sync(out, item, place.as_ref(), &default);
+            push_sync(out, item, position.as_ref(), &default);
         });
         out.push('\n');
     }
@@ -195,7 +196,12 @@ fn push_sharing(out: &mut String, head: &FeedHead<'_>, dates: &Dates) {
     out.push_str("</sx:sharing>\n");
 }
 
-fn push_sync(out: &mut String, item: &Item<Payload>, place: Option<&Place>, default: &Default) {
+fn push_sync(
+    out: &mut String,
+    item: &Item<Payload>,
+    position: Option<&TreePosition>,
+    default: &Default,
+) {
     out.push_str("<sx:sync");
     push_attribute(out, "id", item.id.as_str());
     push_attribute(out, "version", &item.version.to_string());
@@ -205,8 +211,8 @@ fn push_sync(out: &mut String, item: &Item<Payload>, place: Option<&Place>, defa
     if item.conflict {
         push_attribute(out, "conflict", "true");
     }
-    if let Some(place) = place {
-        claim::push(out, "fs", item.version, place);
+    if let Some(position) = position {
+        claim::push(out, "fs", item.version, position);
     }
     out.push_str("><sx:history");
     push_stamp(out, &item.history.latest);

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use feedsync_core::sse::{
-    Claim, Conflict, Item, Place, Stamp, Tree, VersionNumber, cycles, merge, order, wins,
+    Claim, Conflict, Item, Stamp, Tree, TreePosition, VersionNumber, cycles, merge, order, wins,
 };
 use feedsync_core::{Format, ItemId, Outcome, Payload};
 
@@ -29,7 +29,7 @@ pub(super) struct Decision<'d> {
     pub(super) local: Option<&'d Entry>,
     pub(super) edit: SyncEdit<'d>,
     /// New position of the item.
-    pub(super) place: Place,
+    pub(super) position: TreePosition,
 }
 
 /// Changes of a winner's `sx:sync`.
@@ -40,12 +40,12 @@ pub(super) struct SyncEdit<'d> {
     /// The new records. `None` leaves the records unchanged.
     pub(super) records: Option<Vec<Record<'d>>>,
     /// The new claimed position. `None` leaves the claim unchanged.
-    pub(super) place: Option<Place>,
+    pub(super) position: Option<TreePosition>,
 }
 
 impl SyncEdit<'_> {
     pub(super) fn is_none(&self) -> bool {
-        !self.flag && self.records.is_none() && self.place.is_none()
+        !self.flag && self.records.is_none() && self.position.is_none()
     }
 }
 
@@ -53,7 +53,7 @@ impl SyncEdit<'_> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Record<'d> {
     /// An existing record of the winner, by its index.
-    Kept(usize),
+    Existing(usize),
     /// A record of the other item.
     New {
         /// Version of the item.
@@ -80,7 +80,7 @@ pub(super) struct Plan<'d> {
 /// Merges the items of two documents of one format.
 pub(super) fn plan<'d>(local: &'d Document, incoming: &'d Document) -> Plan<'d> {
     let (ours, theirs) = (&local.parsed.entries, &incoming.parsed.entries);
-    let places = Places::new(local, incoming);
+    let places = PositionRules::new(local, incoming);
     let mut decisions: HashMap<&ItemId, Decision<'d>> = ours
         .iter()
         .map(|entry| {
@@ -89,7 +89,7 @@ pub(super) fn plan<'d>(local: &'d Document, incoming: &'d Document) -> Plan<'d> 
                 entry,
                 local: Some(entry),
                 edit: SyncEdit::default(),
-                place: entry.place.clone(),
+                position: entry.position.clone(),
             };
             (&entry.item.id, decision)
         })
@@ -107,9 +107,9 @@ pub(super) fn plan<'d>(local: &'d Document, incoming: &'d Document) -> Plan<'d> 
     };
     let claim = |(id, decision): (&&ItemId, &Decision<'_>)| Claim {
         id: (*id).clone(),
-        place: Place {
-            parent: decision.place.parent.clone().filter(|_| local.format() == Format::Opml),
-            index: decision.place.index,
+        position: TreePosition {
+            parent: decision.position.parent.clone().filter(|_| local.format() == Format::Opml),
+            index: decision.position.index,
         },
     };
     let claims: Vec<Claim> = decisions.iter().map(claim).collect();
@@ -119,18 +119,20 @@ pub(super) fn plan<'d>(local: &'d Document, incoming: &'d Document) -> Plan<'d> 
 /// Breaks cycles (4.4.2): moves the lowest id of each cycle to the end of the root and flags the item.
 fn break_cycles(decisions: &mut HashMap<&ItemId, Decision<'_>>) -> Vec<ItemId> {
     let moved =
-        cycles(decisions.iter().map(|(id, decision)| (*id, decision.place.parent.as_ref())));
-    let at_root =
-        |place: &Place| place.parent.as_ref().is_none_or(|id| !decisions.contains_key(id));
-    let indexes = decisions.values().map(|decision| &decision.place).filter(|place| at_root(place));
-    let mut end = indexes.map(|place| place.index.saturating_add(1)).max().unwrap_or(0);
+        cycles(decisions.iter().map(|(id, decision)| (*id, decision.position.parent.as_ref())));
+    let at_root = |position: &TreePosition| {
+        position.parent.as_ref().is_none_or(|id| !decisions.contains_key(id))
+    };
+    let indexes =
+        decisions.values().map(|decision| &decision.position).filter(|position| at_root(position));
+    let mut end = indexes.map(|position| position.index.saturating_add(1)).max().unwrap_or(0);
     for id in &moved {
         let Some(decision) = decisions.get_mut(id) else { continue };
-        decision.place = Place { parent: None, index: end };
+        decision.position = TreePosition { parent: None, index: end };
         end = end.saturating_add(1);
         decision.edit.flag |= !decision.entry.item.conflict;
         if decision.entry.claimed {
-            decision.edit.place = Some(decision.place.clone());
+            decision.edit.position = Some(decision.position.clone());
         }
     }
     moved
@@ -164,14 +166,14 @@ enum Part<'d> {
 fn decide<'d>(
     local: Option<&'d Entry>,
     incoming: &'d Entry,
-    places: &Places,
+    places: &PositionRules,
 ) -> (Decision<'d>, Outcome) {
     let taken = |edit| Decision {
         source: Source::Incoming,
         entry: incoming,
         local,
         edit,
-        place: places.of_incoming(local, incoming),
+        position: places.of_incoming(local, incoming),
     };
     let Some(known) = local else { return (taken(SyncEdit::default()), Outcome::Added) };
     let incoming_wins = wins(&incoming.item, &known.item);
@@ -185,22 +187,22 @@ fn decide<'d>(
         .into_iter()
         .filter_map(|Conflict { version, stamp, payload }| {
             Some(match payload? {
-                Part::Record(index) => Record::Kept(index),
+                Part::Record(index) => Record::Existing(index),
                 Part::Whole(payload) => Record::New { version, stamp, payload },
             })
         })
         .collect();
-    let all_kept = (0..winner.item.conflicts.len()).map(Record::Kept);
+    let all_kept = (0..winner.item.conflicts.len()).map(Record::Existing);
     let edit = SyncEdit {
         flag: merged.conflict && !winner.item.conflict,
         records: (!all_kept.eq(records.iter().cloned())).then_some(records),
-        place: None,
+        position: None,
     };
     if incoming_wins {
         return (taken(edit), outcome);
     }
-    let place = known.place.clone();
-    (Decision { source: Source::Local, entry: known, local, edit, place }, outcome)
+    let position = known.position.clone();
+    (Decision { source: Source::Local, entry: known, local, edit, position }, outcome)
 }
 
 /// Rules for the positions of incoming items.
@@ -208,13 +210,13 @@ fn decide<'d>(
 /// Outlines have positions, and so have all items if any of them has a claim. Otherwise a channel is not ordered
 /// (3.1): an item keeps its position, and new ones follow the others. The index in a partial feed is meaningless and
 /// is ignored; only its parents are used.
-struct Places {
+struct PositionRules {
     ordered: bool,
     partial: bool,
     after_all: u64,
 }
 
-impl Places {
+impl PositionRules {
     fn new(local: &Document, incoming: &Document) -> Self {
         let mut entries = local.parsed.entries.iter().chain(&incoming.parsed.entries);
         Self {
@@ -229,16 +231,17 @@ impl Places {
         self.ordered && (incoming.claimed || !self.partial)
     }
 
-    fn of_incoming(&self, local: Option<&Entry>, incoming: &Entry) -> Place {
+    fn of_incoming(&self, local: Option<&Entry>, incoming: &Entry) -> TreePosition {
         if self.claims(incoming) {
-            return incoming.place.clone();
+            return incoming.position.clone();
         }
-        let stays = |known: &&Entry| !self.ordered || known.place.parent == incoming.place.parent;
+        let stays =
+            |known: &&Entry| !self.ordered || known.position.parent == incoming.position.parent;
         match local.filter(stays) {
-            Some(known) => known.place.clone(),
-            None => Place {
-                parent: incoming.place.parent.clone(),
-                index: incoming.place.index.saturating_add(self.after_all),
+            Some(known) => known.position.clone(),
+            None => TreePosition {
+                parent: incoming.position.parent.clone(),
+                index: incoming.position.index.saturating_add(self.after_all),
             },
         }
     }
@@ -252,11 +255,11 @@ mod tests {
     fn an_edit_that_changes_nothing_is_none() {
         let none = SyncEdit::default();
         assert!(none.is_none());
-        let place = Place { parent: None, index: 0 };
+        let position = TreePosition { parent: None, index: 0 };
         for edit in [
             SyncEdit { flag: true, ..none.clone() },
             SyncEdit { records: Some(Vec::new()), ..none.clone() },
-            SyncEdit { place: Some(place), ..none.clone() },
+            SyncEdit { position: Some(position), ..none.clone() },
         ] {
             assert!(!edit.is_none(), "{edit:?}");
         }

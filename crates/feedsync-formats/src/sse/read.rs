@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use feedsync_core::sse::{Item, Place, Sharing};
+use feedsync_core::sse::{Item, Sharing, TreePosition};
 use feedsync_core::{ItemId, Payload};
 
 use super::observed::{Sibling, indexes};
@@ -17,7 +17,7 @@ use crate::details::{FeedDetails, HeadReader};
 use crate::diagnostic::{Diagnostic, ReadError, Severity};
 use crate::options::{Mode, ReadOptions};
 use crate::reading::Refused;
-use crate::remarks::{Fault, Places, Remarks};
+use crate::remarks::{Fault, PositionConverter, Remarks};
 use crate::sync::is_self_contained;
 use crate::xml::{Attribute, Element, Namespace, Tree, XmlError};
 
@@ -60,7 +60,7 @@ pub(super) struct Node {
 pub(super) struct Entry {
     pub(super) item: Item<Payload>,
     /// Claimed position, or the observed one if there is no claim.
-    pub(super) place: Place,
+    pub(super) position: TreePosition,
     pub(super) claimed: bool,
     /// Whether the item inherits nothing. It then has no position other than a claimed one.
     pub(super) self_contained: bool,
@@ -116,10 +116,10 @@ pub(super) fn parse(text: &str, options: &ReadOptions<'_>) -> Result<Parsed, Rea
         let claims: Vec<Sibling<'_>> = siblings
             .iter()
             .map(|&index| &reading.entries[index])
-            .map(|entry| (&entry.item.id, entry.claimed.then_some(entry.place.index)))
+            .map(|entry| (&entry.item.id, entry.claimed.then_some(entry.position.index)))
             .collect();
         for (&index, found) in siblings.iter().zip(indexes(&claims)) {
-            reading.entries[index].place.index = found;
+            reading.entries[index].position.index = found;
         }
     }
     if let Some(offset) = reading.of_feedsync.filter(|_| !reading.entries.is_empty()) {
@@ -141,7 +141,7 @@ pub(super) fn parse(text: &str, options: &ReadOptions<'_>) -> Result<Parsed, Rea
             .for_each(|child| details.element(child, &namespaces, &around));
     }
     let details = details.finish(title.as_deref());
-    let mut places = Places::new(text);
+    let mut places = PositionConverter::new(text);
     let mut refused = Vec::with_capacity(reading.refused.len());
     for (index, fault, id) in reading.refused {
         let reason = places.diagnostic(Severity::Fault, fault, id.clone());
@@ -291,10 +291,10 @@ impl<'a> Reading<'a, '_> {
             }
         };
         self.read += read.conflicts.len();
-        let seen = Place { parent: above.cloned(), index: 0 };
+        let seen = TreePosition { parent: above.cloned(), index: 0 };
         let claimed = read.claim.is_some();
-        let place = read.claim.unwrap_or(seen);
-        if place.parent.as_ref() == above {
+        let position = read.claim.unwrap_or(seen);
+        if position.parent.as_ref() == above {
             self.siblings.entry(above.cloned()).or_default().push(self.entries.len());
         }
         let self_contained = self.self_contained || read.self_contained;
@@ -305,7 +305,7 @@ impl<'a> Reading<'a, '_> {
             item: Item { id, version, deleted, conflict, history, conflicts, payload },
             claimed,
             self_contained,
-            place,
+            position,
             node,
             sync: read.source,
         })

@@ -13,7 +13,7 @@ use super::document::Document;
 use super::merge::MergeError;
 use super::plan::{Decision, Plan, Source};
 use super::read::Node;
-use super::sync_text::{Moved, push_edited_sync, push_moved_sync};
+use super::sync_text::{SyncDestination, push_edited_sync, push_moved_sync};
 use crate::payload::{Default, PayloadTag, write};
 
 /// Writes the document that a plan describes.
@@ -56,7 +56,7 @@ struct Rebuild<'d> {
 
 /// Context of the output position.
 #[derive(Clone)]
-struct Around {
+struct OutputContext {
     /// Local node at this position, if it keeps its bytes.
     node: Option<usize>,
     /// Whether only the root declares namespaces here.
@@ -80,7 +80,7 @@ impl<'d> Rebuild<'d> {
     fn document(&self) -> Result<String, MergeError> {
         let text = &self.local.text;
         let root = &self.local.parsed.nodes[0];
-        let around = Around {
+        let around = OutputContext {
             node: Some(0),
             root_context: true,
             default: Default::of(root.default.as_deref()),
@@ -132,7 +132,7 @@ impl<'d> Rebuild<'d> {
         sync: Option<&Decision<'d>>,
         verbatim: bool,
         slots: &mut Slots<'d>,
-        around: &Around,
+        around: &OutputContext,
     ) -> Written {
         let text = &self.local.text;
         let node = &self.local.parsed.nodes[index];
@@ -185,7 +185,7 @@ impl<'d> Rebuild<'d> {
     }
 
     /// Appends new children for which there was no slot to follow.
-    fn rest(&self, out: &mut String, slots: &mut Slots<'d>, around: &Around) -> Written {
+    fn rest(&self, out: &mut String, slots: &mut Slots<'d>, around: &OutputContext) -> Written {
         let first = std::mem::take(&mut slots.first);
         if first.is_empty() {
             return Ok(());
@@ -200,24 +200,24 @@ impl<'d> Rebuild<'d> {
         Ok(())
     }
 
-    fn keeps_bytes(&self, node: &Node, around: &Around) -> bool {
+    fn keeps_bytes(&self, node: &Node, around: &OutputContext) -> bool {
         around.node == Some(node.parent) || (around.root_context && node.under_root_context)
     }
 
     /// Returns the context one level deeper.
-    fn enter(&self, around: &Around) -> Result<Around, MergeError> {
+    fn enter(&self, around: &OutputContext) -> Result<OutputContext, MergeError> {
         let limit = self.local.depth;
         if around.depth + 2 >= limit {
             return Err(MergeError::Depth { limit }); // `sx:sync` holds two levels more
         }
-        Ok(Around { depth: around.depth + 1, ..around.clone() })
+        Ok(OutputContext { depth: around.depth + 1, ..around.clone() })
     }
 
     /// Returns the context inside a node that keeps its bytes.
-    fn inside(&self, index: usize, around: &Around) -> Result<Around, MergeError> {
+    fn inside(&self, index: usize, around: &OutputContext) -> Result<OutputContext, MergeError> {
         let node = &self.local.parsed.nodes[index];
         let tag = &self.local.text[node.span.start..node.content.start];
-        Ok(Around {
+        Ok(OutputContext {
             node: Some(index),
             root_context: around.root_context && passes_nothing_on(tag),
             default: Default::of(node.default.as_deref()),
@@ -230,7 +230,7 @@ impl<'d> Rebuild<'d> {
         out: &mut String,
         index: usize,
         slots: &mut Slots<'d>,
-        around: &Around,
+        around: &OutputContext,
     ) -> Written {
         let node = &self.local.parsed.nodes[index];
         if self.keeps_bytes(node, around) {
@@ -247,7 +247,7 @@ impl<'d> Rebuild<'d> {
         })
     }
 
-    fn item(&self, out: &mut String, id: &ItemId, around: &Around) -> Written {
+    fn item(&self, out: &mut String, id: &ItemId, around: &OutputContext) -> Written {
         let Some(decision) = self.plan.decisions.get(id) else { return Ok(()) };
         let mut slots = self.slots(Some(id));
         let entry = decision.entry;
@@ -273,8 +273,8 @@ impl<'d> Rebuild<'d> {
             out.push('\n');
             let declared: &[(String, String)] =
                 if inside.root_context { &self.local.parsed.declared } else { &[] };
-            let place = self.plan.ordered.then_some(&decision.place);
-            let moved = Moved { declared, spelling: self.spelling, place };
+            let position = self.plan.ordered.then_some(&decision.position);
+            let moved = SyncDestination { declared, spelling: self.spelling, position };
             push_moved_sync(out, document, entry, &decision.edit, &moved);
             Ok(())
         })
@@ -286,8 +286,8 @@ impl<'d> Rebuild<'d> {
         out: &mut String,
         text: &str,
         has_content: bool,
-        around: &Around,
-        fill: impl FnOnce(&mut String, &Around) -> Written,
+        around: &OutputContext,
+        fill: impl FnOnce(&mut String, &OutputContext) -> Written,
     ) -> Written {
         let inside = self.enter(around)?;
         let mut written = Ok(());
@@ -297,7 +297,7 @@ impl<'d> Rebuild<'d> {
         }
         write(out, text, &PayloadTag::read(text), &around.default, |out, default| {
             let root_context = inside.root_context && passes_nothing_on(text);
-            written = fill(out, &Around { node: None, root_context, default, ..inside });
+            written = fill(out, &OutputContext { node: None, root_context, default, ..inside });
         });
         written
     }

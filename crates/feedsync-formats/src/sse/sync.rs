@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use feedsync_core::sse::{Conflict, History, Item, Place};
+use feedsync_core::sse::{Conflict, History, Item, TreePosition};
 use feedsync_core::{Format, Payload};
 
 use super::attributes::Attributes;
@@ -67,7 +67,7 @@ pub(super) struct Sync {
     /// Records of the versions that lost.
     pub(super) conflicts: Vec<Conflict<Payload>>,
     /// Claimed position.
-    pub(super) claim: Option<Place>,
+    pub(super) claim: Option<TreePosition>,
     pub(super) self_contained: bool,
     pub(super) source: SyncSource,
 }

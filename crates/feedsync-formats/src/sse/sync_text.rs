@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use feedsync_core::sse::{Date, NAMESPACE, NAMESPACE_AS_PRINTED, Place, Stamp, VersionNumber};
+use feedsync_core::sse::{
+    Date, NAMESPACE, NAMESPACE_AS_PRINTED, Stamp, TreePosition, VersionNumber,
+};
 use feedsync_core::{By, Payload};
 
 use super::claim;
@@ -14,13 +16,13 @@ use crate::payload::{
 };
 
 /// Destination of an `sx:sync`.
-pub(super) struct Moved<'d> {
+pub(super) struct SyncDestination<'d> {
     /// Prefixes and namespaces that are declared there.
     pub(super) declared: &'d [(String, String)],
     /// Spelling of SSE's namespace there.
     pub(super) spelling: &'d str,
     /// New claimed position of the item.
-    pub(super) place: Option<&'d Place>,
+    pub(super) position: Option<&'d TreePosition>,
 }
 
 /// Appends the edited `sx:sync` of an item that stays at its position.
@@ -40,7 +42,7 @@ pub(super) fn push_moved_sync(
     document: &Document,
     entry: &Entry,
     edit: &SyncEdit<'_>,
-    moved: &Moved<'_>,
+    moved: &SyncDestination<'_>,
 ) {
     push_sync(out, document, entry, edit, Some(moved));
 }
@@ -50,7 +52,7 @@ fn push_sync(
     document: &Document,
     entry: &Entry,
     edit: &SyncEdit<'_>,
-    moved: Option<&Moved<'_>>,
+    moved: Option<&SyncDestination<'_>>,
 ) {
     let text = &document.text;
     let sync = &entry.sync;
@@ -68,8 +70,8 @@ fn push_sync(
     if edit.flag {
         cuts.extend(sync.conflict.clone());
     }
-    let place = edit.place.as_ref().or(moved.and_then(|moved| moved.place));
-    if moved.is_some() || place.is_some() {
+    let position = edit.position.as_ref().or(moved.and_then(|moved| moved.position));
+    if moved.is_some() || position.is_some() {
         cuts.extend(sync.claim.iter().cloned());
     }
     cuts.sort_by_key(|cut| cut.start);
@@ -82,7 +84,7 @@ fn push_sync(
     if edit.flag {
         push_attribute(out, "conflict", "true");
     }
-    if moved.is_some() || place.is_some() {
+    if moved.is_some() || position.is_some() {
         let prefix = sync.own_prefix.clone().unwrap_or_else(|| {
             let prefix = free_prefix(&text[sync.span.clone()]);
             push_declaration(out, &prefix, OWN);
@@ -91,8 +93,8 @@ fn push_sync(
         if moved.is_some() || entry.self_contained {
             push_attribute(out, &format!("{prefix}:self-contained"), "true");
         }
-        if let Some(place) = place {
-            claim::push(out, &prefix, entry.item.version, place);
+        if let Some(position) = position {
+            claim::push(out, &prefix, entry.item.version, position);
         }
     }
     out.push('>');
@@ -141,7 +143,7 @@ fn push_content(out: &mut String, document: &Document, entry: &Entry, records: &
     };
     let mut cursor = sync.content.start;
     for (index, span) in known.iter().enumerate() {
-        if !records.contains(&Record::Kept(index)) {
+        if !records.contains(&Record::Existing(index)) {
             out.push_str(text[cursor..span.start].trim_end());
             cursor = span.end;
         }

@@ -14,4 +14,4 @@ mod write;
 pub(crate) use read::{Stamp, SyncReader, is_self_contained, sync_of};
 pub(crate) use sharing::read_sharing;
 pub(crate) use signers::Signers;
-pub(crate) use write::{Surroundings, push_item, push_sharing};
+pub(crate) use write::{OutputContext, push_item, push_sharing};

@@ -13,7 +13,7 @@ pub(crate) struct Signers {
 
 impl Signers {
     /// Maximum number of cached identifiers. Searching them costs less than one check.
-    const MOST: usize = 4;
+    const MAX_SIGNERS: usize = 4;
 
     /// Returns the endpoint with that identifier.
     pub(super) fn by(&mut self, text: &str) -> Result<By, IdentifierError> {
@@ -21,11 +21,11 @@ impl Signers {
             return Ok(by.clone());
         }
         let by = By::new(text)?;
-        if self.known.len() < Self::MOST {
+        if self.known.len() < Self::MAX_SIGNERS {
             self.known.push(by.clone());
         } else {
             self.known[self.oldest] = by.clone();
-            self.oldest = (self.oldest + 1) % Self::MOST;
+            self.oldest = (self.oldest + 1) % Self::MAX_SIGNERS;
         }
         Ok(by)
     }
@@ -56,6 +56,6 @@ mod tests {
             }
             assert!(signers.by("no identifier").is_err());
         }
-        assert_eq!(signers.known.len(), Signers::MOST);
+        assert_eq!(signers.known.len(), Signers::MAX_SIGNERS);
     }
 }

@@ -8,7 +8,7 @@ use crate::payload::{Default, FEEDSYNC, OWN, PayloadTag, push_attribute, push_de
 
 /// Context of the position at which an item is written.
 #[derive(Debug, Clone)]
-pub(crate) struct Surroundings {
+pub(crate) struct OutputContext {
     /// Format of the document. Payloads of other formats are projected.
     pub(crate) format: Format,
     /// Default namespace in scope.
@@ -24,8 +24,8 @@ pub(crate) struct Surroundings {
 pub(crate) fn push_item(
     out: &mut String,
     item: &Item<Payload>,
-    place: &Surroundings,
-    inside: impl FnOnce(&mut String, &Surroundings),
+    place: &OutputContext,
+    inside: impl FnOnce(&mut String, &OutputContext),
 ) {
     push_version(out, &item.id, &item.winner, &item.conflicts, place, inside);
 }
@@ -35,14 +35,14 @@ fn push_version(
     id: &ItemId,
     version: &Version<Payload>,
     conflicts: &[Version<Payload>],
-    place: &Surroundings,
-    inside: impl FnOnce(&mut String, &Surroundings),
+    place: &OutputContext,
+    inside: impl FnOnce(&mut String, &OutputContext),
 ) {
     let payload = project(id, version, place.format);
     let text = &*payload.text;
     let tag = PayloadTag::read(text);
     write(out, text, &tag, &place.default, |out, default| {
-        let mut place = Surroundings { default, ..place.clone() };
+        let mut place = OutputContext { default, ..place.clone() };
         let redeclared = |prefix: &String| tag.raw(&format!("xmlns:{prefix}")).is_some();
         if place.prefix.as_ref().is_some_and(redeclared) {
             place.prefix = None;
@@ -59,7 +59,7 @@ fn push_sync(
     version: &Version<Payload>,
     foreign: Option<&str>,
     conflicts: &[Version<Payload>],
-    place: &Surroundings,
+    place: &OutputContext,
 ) {
     let foreign = foreign.and_then(foreign::parts);
     let declared =
@@ -105,7 +105,7 @@ fn push_sync(
     }
     if !conflicts.is_empty() {
         out.push_str(&format!("<{prefix}:conflicts>"));
-        let nested = Surroundings { default, prefix: Some(prefix.to_owned()), ..place.clone() };
+        let nested = OutputContext { default, prefix: Some(prefix.to_owned()), ..place.clone() };
         for conflict in conflicts {
             out.push('\n');
             push_version(out, id, conflict, &[], &nested, |_, _| {});

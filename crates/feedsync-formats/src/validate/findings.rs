@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use crate::diagnostic::{Diagnostic, Position, Severity};
-use crate::remarks::{Fault, Places};
+use crate::remarks::{Fault, PositionConverter};
 
 /// Maximum number of findings of a document. All further ones are reported as one finding.
 const MAX_FINDINGS: usize = 10_000;
@@ -78,7 +78,7 @@ impl Findings {
         self.list.sort_by_key(|finding| finding.fault.offset);
         let is_fault = |known: &&Diagnostic| known.severity == Severity::Fault;
         let known: HashSet<Position> = read.iter().filter(is_fault).map(|it| it.position).collect();
-        let mut places = Places::new(text);
+        let mut places = PositionConverter::new(text);
         for Finding { severity, fault, item, is_read_too } in self.list {
             let found = places.diagnostic(severity, fault, item);
             if !(is_read_too && known.contains(&found.position)) {

@@ -110,7 +110,7 @@ fn published_feeds_are_shown_or_refused_with_the_reason() {
         match read_published(&bytes, None, &options) {
             Ok(feed) => {
                 shown += 1;
-                mended += usize::from(feed.mended.is_some());
+                mended += usize::from(feed.repaired_fault.is_some());
                 // Deleted items and blank items are not shown.
                 let items = known.map(|known| (known.feed.plain_items, known.feed.items.len()));
                 if let Some((plain, shared)) = items {

@@ -2,7 +2,7 @@
 
 use feedsync_core::{Format, Payload};
 use feedsync_formats::{
-    ContentType, Document, Entry, FeedHead, FeedWriter, OutlinePlace, ReadError, ReadOptions,
+    ContentType, Document, Entry, FeedHead, FeedWriter, OutlinePosition, ReadError, ReadOptions,
     compose, detect, entry, json, read, read_plain,
 };
 
@@ -118,7 +118,7 @@ fn the_place_of_an_outline_names_its_item() {
             read(text.as_bytes(), Some(format), &ReadOptions::tolerant()).unwrap().feed.items
         {
             assert_eq!(item.id.as_str(), "good");
-            assert_eq!(OutlinePlace::of(&item).id(), &item.id);
+            assert_eq!(OutlinePosition::of(&item).id(), &item.id);
         }
     }
 }

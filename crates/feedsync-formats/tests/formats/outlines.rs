@@ -2,7 +2,7 @@
 
 use crate::support::{reread, written};
 use feedsync_core::{Format, Item, Payload};
-use feedsync_formats::{Document, FeedWriter, OutlinePlace, ReadOptions, nest, read};
+use feedsync_formats::{Document, FeedWriter, OutlinePosition, ReadOptions, nest, read};
 
 const SX: &str = "xmlns:sx='http://feedsync.org/2007/feedsync'";
 
@@ -120,7 +120,7 @@ fn siblings_are_written_by_position_and_id_and_children_in_their_parents() {
 #[test]
 fn an_appended_outline_is_complete_except_for_its_end_tag() {
     let items = [item("a", None, Some(0)), item("b", Some("a"), Some(0)), item("c", None, Some(1))];
-    let places: Vec<_> = items.iter().map(OutlinePlace::of).collect();
+    let places: Vec<_> = items.iter().map(OutlinePosition::of).collect();
     let mut writer = FeedWriter::new(Format::Opml);
     let mut parts = Vec::new();
     for nested in nest(&places) {

@@ -54,12 +54,12 @@ fn utf_32_documents_are_read() {
             let bytes = utf_32(&format!("{mark}{document}"), is_little);
             for charset in [None, Some("utf-32"), Some("utf-8")] {
                 let feed = read_as(&bytes, charset);
-                assert_eq!((titles(&feed), &feed.mended), (vec!["Grüße 😀"], &None));
+                assert_eq!((titles(&feed), &feed.repaired_fault), (vec!["Grüße 😀"], &None));
             }
             // A document that is cut off inside a character is read up to that character.
             let feed = read_as(&bytes[..bytes.len() - 2], None);
             assert_eq!(titles(&feed), ["Grüße 😀"]);
-            assert!(feed.mended.is_some());
+            assert!(feed.repaired_fault.is_some());
         }
     }
     let json = "{\"items\":[{\"id\":\"1\",\"title\":\"J\"}]}";
@@ -110,7 +110,7 @@ fn names_in_capitals_are_read() {
         let feed = read(&document);
         assert_eq!(feed.title, expected.title, "{document}");
         assert_eq!(feed.entries, expected.entries, "{document}");
-        assert!(feed.mended.is_some());
+        assert!(feed.repaired_fault.is_some());
     }
     // Only the root in capitals, only items in capitals, and a document that is cut off.
     for document in [
@@ -156,7 +156,7 @@ fn feeds_with_undeclared_prefixes_are_read() {
         let item = format!("<title>a</title><guid isPermaLink=\"false\">1</guid>{part}");
         let feed = read(&rss(&item));
         assert_eq!(titles(&feed), ["a"], "{part}");
-        assert!(feed.mended.is_some(), "{part}");
+        assert!(feed.repaired_fault.is_some(), "{part}");
     }
     let creator = read(&rss("<title>a</title><dc:creator>z</dc:creator>"));
     assert_eq!(creator.entries[0].author.as_ref().unwrap().name.as_deref(), Some("z"));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::Request;
-use feedsync_server::Impatient;
+use feedsync_server::WriteTimeoutStream;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -130,7 +130,7 @@ async fn converse(stream: TcpStream, control: Control, stopping: watch::Receiver
         }
         routes.clone().oneshot(request)
     });
-    let stream = Impatient::new(stream, WRITE_TIMEOUT);
+    let stream = WriteTimeoutStream::new(stream, WRITE_TIMEOUT);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)

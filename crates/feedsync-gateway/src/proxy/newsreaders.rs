@@ -14,7 +14,7 @@ use feedsync_bitsy::authentication::Partition;
 use feedsync_bitsy::newsreader::{
     CachedResponse, Call, ChangeRequest, Form, Operation, ReadRequest, Request as Asking, SignIn,
 };
-use feedsync_reader_api::{Answer, Asked};
+use feedsync_reader_api::{RawRequest, RawResponse};
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Request, Response, StatusCode, request, response};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -298,7 +298,7 @@ impl Proxy {
         &self,
         sent: &ReaderRequest<'_>,
         call: &Call,
-        word: Answer,
+        word: RawResponse,
     ) -> Result<Response<Body>, Problem> {
         match self.attempt(sent).await {
             AttemptResult::Whole(parts, body) => Ok(whole(parts, body)),
@@ -359,7 +359,7 @@ impl ReaderRequest<'_> {
         let below = below.unwrap_or_default();
         let (path, query) = below.split_once('?').unwrap_or((below, ""));
         let content_type = self.parts.headers.get(header::CONTENT_TYPE);
-        let requested = Asked {
+        let requested = RawRequest {
             method: self.parts.method.as_str(),
             path,
             query,

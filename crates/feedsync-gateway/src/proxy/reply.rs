@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use feedsync_bitsy::interceptor::{Composed, Reply, ReplyBody};
 use feedsync_bitsy::validation::strong_last_modified;
-use feedsync_server::{Asked, Validators, asked, listed};
+use feedsync_server::{RequestedRange, Validators, listed_tags, requested_range};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Response, StatusCode};
 
@@ -135,19 +135,23 @@ fn described(
 ) -> (Response<Body>, Range<u64>) {
     let is_whole =
         *method != Method::GET || status != StatusCode::OK || recode::is_due(request, &headers);
-    let wanted = if is_whole { Asked::Whole } else { asked(request, validators(&headers), length) };
+    let wanted = if is_whole {
+        RequestedRange::Whole
+    } else {
+        requested_range(request, validators(&headers), length)
+    };
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     let part = match wanted {
-        Asked::Whole => 0..length,
-        Asked::Part(part) => {
+        RequestedRange::Whole => 0..length,
+        RequestedRange::Part(part) => {
             *response.status_mut() = StatusCode::PARTIAL_CONTENT;
             let last = part.end.saturating_sub(1);
             ranged(response.headers_mut(), &format!("bytes {}-{last}/{length}", part.start));
             part
         }
-        Asked::Nothing => {
+        RequestedRange::Nothing => {
             *response.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;
             ranged(response.headers_mut(), &format!("bytes */{length}"));
             0..0
@@ -203,7 +207,7 @@ fn condition(request: &HeaderMap, current: &HeaderMap) -> Condition {
     };
     let modified: Option<SystemTime> = date(current, header::LAST_MODIFIED);
     if request.contains_key(header::IF_MATCH) {
-        let is_met = listed(request, header::IF_MATCH).any(|listed| match &listed.opaque {
+        let is_met = listed_tags(request, header::IF_MATCH).any(|listed| match &listed.opaque {
             Some(wanted) => !listed.weak && !is_weak && opaque == Some(wanted),
             None => true,
         });
@@ -216,7 +220,7 @@ fn condition(request: &HeaderMap, current: &HeaderMap) -> Condition {
         return Condition::Failed;
     }
     if request.contains_key(header::IF_NONE_MATCH) {
-        let has = listed(request, header::IF_NONE_MATCH).any(|listed| match &listed.opaque {
+        let has = listed_tags(request, header::IF_NONE_MATCH).any(|listed| match &listed.opaque {
             Some(held) => opaque == Some(held),
             None => true,
         });

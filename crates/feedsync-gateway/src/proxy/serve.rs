@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use feedsync_server::Impatient;
+use feedsync_server::WriteTimeoutStream;
 use http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -160,7 +160,7 @@ async fn converse(
         let proxy = Arc::clone(&proxy);
         async move { Ok::<_, Infallible>(proxy.answer(request).await) }
     });
-    let stream = heads.of(Impatient::new(stream, limits.answer_pause));
+    let stream = heads.of(WriteTimeoutStream::new(stream, limits.answer_pause));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_time)

@@ -4,8 +4,8 @@
 //! - A [commit](Store::commit) is atomic even when the disk is full, and is visible to every [`Reader`] at once.
 //!   It survives the end of the process. It survives a power failure only once a [sync](Store::sync) that began
 //!   after it has completed. Several commits can thus share one sync.
-//! - Contents are readable as soon as they are [held](Store::hold). A step that needs contents that are neither
-//!   held nor stored is refused.
+//! - Contents are readable as soon as they are [pinned](Store::pin). A step that needs contents that are neither
+//!   pinned nor stored is refused.
 //! - Contents are verified against their digest whenever they are read from the disk. Damaged contents are an
 //!   error and are never returned.
 //! - One process at a time uses the directory, and only its owner can read it (R-B37, 4.3).

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use feedsync_server::Impatient;
+use feedsync_server::WriteTimeoutStream;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -69,7 +69,7 @@ impl Connector {
         let peer = stream.peer_addr();
         let peer =
             peer.map_err(|source| NotSent::Connect { authority: authority.clone(), source })?;
-        let stream = Impatient::new(stream, self.limits.answer_pause);
+        let stream = WriteTimeoutStream::new(stream, self.limits.answer_pause);
         if !key.secure {
             return Ok((Box::new(stream), peer));
         }

@@ -2,39 +2,39 @@
 
 use serde_json::json;
 
-use crate::answer::Answer;
+use crate::answer::RawResponse;
 
 /// Response to a successful sign-in, with the token for later requests.
-pub fn signed_in(token: &str, is_json: bool) -> Answer {
+pub fn signed_in(token: &str, is_json: bool) -> RawResponse {
     if is_json {
-        return Answer::json(&json!({ "SID": token, "LSID": token, "Auth": token }));
+        return RawResponse::json(&json!({ "SID": token, "LSID": token, "Auth": token }));
     }
-    Answer::text(200, format!("SID={token}\nLSID={token}\nAuth={token}\n"))
+    RawResponse::text(200, format!("SID={token}\nLSID={token}\nAuth={token}\n"))
 }
 
 /// Response to an unknown user name or a wrong password.
-pub fn wrong_password() -> Answer {
-    Answer::text(403, "Error=BadAuthentication\n")
+pub fn wrong_password() -> RawResponse {
+    RawResponse::text(403, "Error=BadAuthentication\n")
 }
 
 /// Response with the token for writes.
-pub fn token(token: &str) -> Answer {
-    Answer::text(200, token)
+pub fn token(token: &str) -> RawResponse {
+    RawResponse::text(200, token)
 }
 
 /// Response to a successful request. Newsreaders check for exactly this text.
-pub fn done() -> Answer {
-    Answer::text(200, "OK")
+pub fn done() -> RawResponse {
+    RawResponse::text(200, "OK")
 }
 
 /// Response to a failed request.
-pub fn refuse(status: u16, reason: &str) -> Answer {
-    Answer::text(status, reason)
+pub fn refuse(status: u16, reason: &str) -> RawResponse {
+    RawResponse::text(status, reason)
 }
 
 /// Response with the user.
-pub fn user_info(id: &str, name: &str) -> Answer {
-    Answer::json(&json!({
+pub fn user_info(id: &str, name: &str) -> RawResponse {
+    RawResponse::json(&json!({
         "userId": id,
         "userName": name,
         "userProfileId": id,
@@ -45,26 +45,26 @@ pub fn user_info(id: &str, name: &str) -> Answer {
 }
 
 /// Response with the preferences, of which there are none.
-pub fn preferences() -> Answer {
-    Answer::json(&json!({ "prefs": [] }))
+pub fn preferences() -> RawResponse {
+    RawResponse::json(&json!({ "prefs": [] }))
 }
 
 /// Response with the preferences of streams, of which there are none.
-pub fn stream_preferences() -> Answer {
-    Answer::json(&json!({ "streamprefs": {} }))
+pub fn stream_preferences() -> RawResponse {
+    RawResponse::json(&json!({ "streamprefs": {} }))
 }
 
 /// Response with the friends, of which there are none.
-pub fn friends() -> Answer {
-    Answer::json(&json!({ "friends": [] }))
+pub fn friends() -> RawResponse {
+    RawResponse::json(&json!({ "friends": [] }))
 }
 
 /// Response with the subscriptions as OPML.
-pub fn export(opml: String) -> Answer {
-    Answer::document("text/x-opml; charset=utf-8", opml)
+pub fn export(opml: String) -> RawResponse {
+    RawResponse::document("text/x-opml; charset=utf-8", opml)
 }
 
 /// Response to an import, with the number of subscribed feeds.
-pub fn imported(feeds: usize) -> Answer {
-    Answer::text(200, format!("OK: {feeds}"))
+pub fn imported(feeds: usize) -> RawResponse {
+    RawResponse::text(200, format!("OK: {feeds}"))
 }

@@ -7,7 +7,7 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use super::item_id::ItemId;
 use super::items::{Feeds, by_number};
 use super::stream::{READ, STARRED, feed_id};
-use crate::answer::Answer;
+use crate::answer::RawResponse;
 use crate::continuation::Continuation;
 use crate::date::rfc3339;
 use crate::shown::{Article, Subscription};
@@ -37,7 +37,7 @@ pub fn atom(
     articles: &[Article],
     feeds: &[Subscription],
     next: Option<Continuation>,
-) -> Answer {
+) -> RawResponse {
     let feeds = by_number(feeds);
     let newest = articles.iter().map(|article| article.received).max().unwrap_or_default();
     let mut out = String::from(concat!(
@@ -59,7 +59,7 @@ pub fn atom(
         push_entry(&mut out, article, &feeds);
     }
     out.push_str("\n</feed>\n");
-    Answer::document("application/atom+xml; charset=utf-8", out)
+    RawResponse::document("application/atom+xml; charset=utf-8", out)
 }
 
 fn push_entry(out: &mut String, article: &Article, feeds: &Feeds<'_>) {

@@ -4,23 +4,23 @@ use feedsync_reading_state::Title;
 
 use super::read::items;
 use super::stream::{feed_name, label, parse_stream};
-use super::{Deed, MOST_FEEDS, Request, SubscriptionEdit};
+use super::{MAX_FEEDS, Request, SubscriptionEdit, SubscriptionOperation};
 use crate::fault::Fault;
 use crate::marking::Marking;
 use crate::parameters::Parameters;
-use crate::selection::{MOST_STREAMS, Stream};
+use crate::selection::{MAX_STREAMS, Stream};
 use crate::shown::Label;
 
 pub(super) fn subscription(parameters: &Parameters) -> Result<Request, Fault> {
-    let deed = match parameters.needed("ac")? {
-        "subscribe" => Deed::Subscribe,
-        "unsubscribe" => Deed::Unsubscribe,
-        "edit" => Deed::Edit,
+    let operation = match parameters.needed("ac")? {
+        "subscribe" => SubscriptionOperation::Subscribe,
+        "unsubscribe" => SubscriptionOperation::Unsubscribe,
+        "edit" => SubscriptionOperation::Edit,
         _ => return Err(Fault::of("ac", "it is none of subscribe, unsubscribe, edit")),
     };
     let mut titles = parameters.all("t");
     let mut feeds = Vec::new();
-    for stream in parameters.some("s", MOST_FEEDS)? {
+    for stream in parameters.some("s", MAX_FEEDS)? {
         let feed = stream.strip_prefix("feed/").ok_or_else(|| Fault::of("s", "not a feed/..."))?;
         let feed = feed_name(feed).map_err(|error| Fault::of("s", error))?;
         feeds.push((feed, titles.next().and_then(Title::cleaned)));
@@ -29,7 +29,7 @@ pub(super) fn subscription(parameters: &Parameters) -> Result<Request, Fault> {
         return Err(Fault::Missing { name: "s" });
     }
     let (add, remove) = (labels("a", parameters)?, labels("r", parameters)?);
-    Ok(Request::Edit(SubscriptionEdit { deed, feeds, add, remove }))
+    Ok(Request::Edit(SubscriptionEdit { operation, feeds, add, remove }))
 }
 
 pub(super) fn quick_add(parameters: &Parameters) -> Result<Request, Fault> {
@@ -58,7 +58,7 @@ pub(super) fn disable_tag(parameters: &Parameters) -> Result<Request, Fault> {
 pub(super) fn edit_tag(parameters: &Parameters) -> Result<Request, Fault> {
     let mut marking = Marking { articles: items(parameters)?, ..Marking::default() };
     for (name, is_added) in [("r", false), ("a", true)] {
-        for stream in parameters.some(name, MOST_STREAMS)? {
+        for stream in parameters.some(name, MAX_STREAMS)? {
             match parse_stream(stream).map_err(|error| Fault::of(name, error))? {
                 Stream::Read => marking.read = Some(is_added),
                 Stream::Unread if is_added => marking.read = Some(false),
@@ -79,13 +79,13 @@ pub(super) fn edit_tag(parameters: &Parameters) -> Result<Request, Fault> {
 /// Labels given by their streams, or by their names alone.
 fn tags(parameters: &Parameters) -> Result<Vec<Label>, Fault> {
     let mut found = labels("s", parameters)?;
-    for name in parameters.some("t", MOST_STREAMS)? {
+    for name in parameters.some("t", MAX_STREAMS)? {
         found.push(name.parse().map_err(|error| Fault::of("t", error))?);
     }
     Ok(found)
 }
 
 fn labels(name: &'static str, parameters: &Parameters) -> Result<Vec<Label>, Fault> {
-    let given = parameters.some(name, MOST_STREAMS)?.into_iter();
+    let given = parameters.some(name, MAX_STREAMS)?.into_iter();
     given.map(|stream| label(stream).map_err(|error| Fault::of(name, error))).collect()
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::item_id::ItemId;
 use super::stream::{READ, READ_BY_LIFEREA, READING_LIST, STARRED, feed_id, label_id};
-use crate::answer::Answer;
+use crate::answer::RawResponse;
 use crate::continuation::Continuation;
 use crate::shown::{Article, ArticleNumber, FeedNumber, Label, Subscription};
 
@@ -26,18 +26,18 @@ pub fn contents(
     articles: &[Article],
     feeds: &[Subscription],
     next: Option<Continuation>,
-) -> Answer {
+) -> RawResponse {
     let feeds = by_number(feeds);
     let items = articles.iter().map(|article| item(article, &feeds)).collect();
     let mut shown = list(stream, title, articles, items);
     if let Some(next) = next {
         shown["continuation"] = next.to_string().into();
     }
-    Answer::json(&shown)
+    RawResponse::json(&shown)
 }
 
 /// Response with the articles that were requested by number.
-pub fn items(articles: &[Article], feeds: &[Subscription], by_liferea: bool) -> Answer {
+pub fn items(articles: &[Article], feeds: &[Subscription], by_liferea: bool) -> RawResponse {
     let feeds = by_number(feeds);
     let items = articles.iter().map(|article| {
         let mut shown = item(article, &feeds);
@@ -50,7 +50,7 @@ pub fn items(articles: &[Article], feeds: &[Subscription], by_liferea: bool) -> 
         }
         shown
     });
-    Answer::json(&list(READING_LIST, "Articles", articles, items.collect()))
+    RawResponse::json(&list(READING_LIST, "Articles", articles, items.collect()))
 }
 
 fn list(stream: &str, title: &str, articles: &[Article], items: Vec<Value>) -> Value {
@@ -114,14 +114,14 @@ fn categories(article: &Article, feed: Option<&Subscription>) -> Vec<String> {
 pub fn ids(
     articles: impl IntoIterator<Item = (ArticleNumber, Millis)>,
     next: Option<Continuation>,
-) -> Answer {
+) -> RawResponse {
     let item_refs = articles.into_iter().map(|(number, received)| ItemRef {
         id: number.to_string(),
         direct_stream_ids: [],
         timestamp_usec: micros(received),
     });
     let continuation = next.map(|next| next.to_string());
-    Answer::json(&ItemRefs { item_refs: item_refs.collect(), continuation })
+    RawResponse::json(&ItemRefs { item_refs: item_refs.collect(), continuation })
 }
 
 #[derive(Serialize)]
@@ -141,8 +141,8 @@ struct ItemRef {
 }
 
 /// Response with the number of articles in a stream.
-pub fn count(articles: u64) -> Answer {
-    Answer::text(200, articles.to_string())
+pub fn count(articles: u64) -> RawResponse {
+    RawResponse::text(200, articles.to_string())
 }
 
 pub(super) fn seconds(at: Millis) -> u64 {

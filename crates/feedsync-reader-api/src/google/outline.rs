@@ -7,14 +7,14 @@ use feedsync_reading_state::{FeedAddress, Tag};
 use serde_json::{Value, json};
 
 use super::stream::{READING_LIST, STARRED, feed_id, label_id};
-use crate::answer::Answer;
+use crate::answer::RawResponse;
 use crate::shown::{Folders, Label, ShownFolder, Subscription};
 
 /// Number that newsreaders interpret as "and more"; real counts do not reach it.
 const UNCOUNTED: u64 = 1_000_000_000;
 
 /// Response with all subscriptions, in order.
-pub fn subscriptions(feeds: &[Subscription]) -> Answer {
+pub fn subscriptions(feeds: &[Subscription]) -> RawResponse {
     let shown = |(place, feed): (usize, &Subscription)| {
         json!({
             "id": feed_id(feed.number),
@@ -28,7 +28,7 @@ pub fn subscriptions(feeds: &[Subscription]) -> Answer {
         })
     };
     let shown: Vec<Value> = feeds.iter().enumerate().map(shown).collect();
-    Answer::json(&json!({ "subscriptions": shown }))
+    RawResponse::json(&json!({ "subscriptions": shown }))
 }
 
 fn categories(folder: Option<&ShownFolder>) -> Vec<Value> {
@@ -37,22 +37,22 @@ fn categories(folder: Option<&ShownFolder>) -> Vec<Value> {
 }
 
 /// Response with all folders and tags. A tag with the name of a folder is omitted.
-pub fn tags<'a>(folders: &Folders, tags: impl IntoIterator<Item = &'a Tag>) -> Answer {
+pub fn tags<'a>(folders: &Folders, tags: impl IntoIterator<Item = &'a Tag>) -> RawResponse {
     let mut shown = vec![json!({ "id": STARRED })];
     for folder in folders.iter() {
         shown.push(json!({ "id": label_id(&folder.name), "type": "folder" }));
     }
     for tag in tags {
         let label = Label::of_tag(tag);
-        if folders.called(&label).is_none() {
+        if folders.find_by_name(&label).is_none() {
             shown.push(json!({ "id": label_id(&label), "type": "tag" }));
         }
     }
-    Answer::json(&json!({ "tags": shown }))
+    RawResponse::json(&json!({ "tags": shown }))
 }
 
 /// Response with the number of unread articles of each feed and folder, and in total.
-pub fn unread_counts(feeds: &[Subscription]) -> Answer {
+pub fn unread_counts(feeds: &[Subscription]) -> RawResponse {
     let mut folders: BTreeMap<&Label, (u64, Option<Millis>)> = BTreeMap::new();
     let mut all = (0, None);
     let mut shown = Vec::new();
@@ -69,7 +69,7 @@ pub fn unread_counts(feeds: &[Subscription]) -> Answer {
         folders.map(|(name, (unread, newest))| unread_count(label_id(name), unread, newest)),
     );
     shown.push(unread_count(READING_LIST.to_owned(), all.0, all.1));
-    Answer::json(&json!({ "max": UNCOUNTED, "unreadcounts": shown }))
+    RawResponse::json(&json!({ "max": UNCOUNTED, "unreadcounts": shown }))
 }
 
 fn unread_count(id: String, count: u64, newest: Option<Millis>) -> Value {
@@ -78,9 +78,9 @@ fn unread_count(id: String, count: u64, newest: Option<Millis>) -> Value {
 }
 
 /// Response to `subscription/quickadd`: the new subscription, or the reason why there is none.
-pub fn quick_added(address: &FeedAddress, feed: Result<&Subscription, &str>) -> Answer {
+pub fn quick_added(address: &FeedAddress, feed: Result<&Subscription, &str>) -> RawResponse {
     let query = address.as_str();
-    Answer::json(&match feed {
+    RawResponse::json(&match feed {
         Ok(feed) => json!({
             "query": query,
             "numResults": 1,

@@ -5,13 +5,13 @@ use feedsync_reading_state::SubscriptionList;
 use super::edit;
 use super::item_id::ItemId;
 use super::stream::{READING_LIST, parse_stream};
-use super::{Call, Listing, MOST_CONTENTS, MOST_IDS, Request, SignIn, USUAL_COUNT};
-use crate::asked::{Asked, decoded};
+use super::{Call, DEFAULT_COUNT, Listing, MAX_CONTENTS, MAX_IDS, Request, SignIn};
 use crate::date::{instant, seconds};
 use crate::fault::Fault;
-use crate::marking::{MOST_ARTICLES, too_many};
+use crate::marking::{MAX_REQUEST_ARTICLES, too_many};
 use crate::parameters::Parameters;
-use crate::selection::{MOST_STREAMS, Selection, Span, Stream};
+use crate::raw_request::{RawRequest, decoded};
+use crate::selection::{MAX_STREAMS, Selection, Span, Stream};
 use crate::shown::ArticleNumber;
 
 /// Prefixes that some newsreaders prepend to every path.
@@ -22,31 +22,31 @@ const POST: &[&str] = &["POST"];
 const BOTH: &[&str] = &["GET", "POST"];
 
 /// Parses a request.
-pub fn read(asked: &Asked<'_>) -> Result<Call, Fault> {
-    let path = asked.path_below(PREFIXES);
+pub fn read(raw_request: &RawRequest<'_>) -> Result<Call, Fault> {
+    let path = raw_request.path_below(PREFIXES);
     if path.trim_end_matches('/') == "accounts/ClientLogin" {
-        asked.only(POST)?;
-        return Ok(Call { request: sign_in(&asked.parameters()?)?, token: None });
+        raw_request.only(POST)?;
+        return Ok(Call { request: sign_in(&raw_request.parameters()?)?, token: None });
     }
     if let Some(stream) = path.strip_prefix("reader/atom/").filter(|stream| !stream.is_empty()) {
-        asked.only(GET)?;
-        let listing = listing(&decoded(stream)?, &asked.parameters()?)?;
+        raw_request.only(GET)?;
+        let listing = listing(&decoded(stream)?, &raw_request.parameters()?)?;
         return Ok(Call { request: Request::Atom(listing), token: None });
     }
     let Some(path) = path.strip_prefix("reader/api/0/") else {
-        return Err(asked.not_found());
+        return Err(raw_request.not_found());
     };
     if path.trim_end_matches('/') == "subscription/import" {
-        asked.only(POST)?;
-        return Ok(Call { request: Request::Import(list(asked.body)?), token: None });
+        raw_request.only(POST)?;
+        return Ok(Call { request: Request::Import(list(raw_request.body)?), token: None });
     }
     let name = path.trim_end_matches('/');
-    asked.only(methods(name).ok_or_else(|| asked.not_found())?)?;
-    let parameters = asked.parameters()?;
+    raw_request.only(methods(name).ok_or_else(|| raw_request.not_found())?)?;
+    let parameters = raw_request.parameters()?;
     let listed = path.strip_prefix("stream/contents/").filter(|stream| !stream.is_empty());
     let request = match listed {
         Some(stream) => Request::Contents(listing(&decoded(stream)?, &parameters)?),
-        None => request(name, &parameters)?.ok_or_else(|| asked.not_found())?,
+        None => request(name, &parameters)?.ok_or_else(|| raw_request.not_found())?,
     };
     let token = parameters.first("T").map(|token| token.to_owned().into());
     Ok(Call { request, token })
@@ -92,7 +92,7 @@ fn request(name: &str, parameters: &Parameters) -> Result<Option<Request>, Fault
             Request::MarkAllRead { stream: stream(parameters)?, up_to }
         }
         "unread-count" => Request::UnreadCounts,
-        "stream/items/ids" => Request::Ids(selection(stream(parameters)?, parameters, MOST_IDS)?),
+        "stream/items/ids" => Request::Ids(selection(stream(parameters)?, parameters, MAX_IDS)?),
         "stream/items/contents" => Request::Items {
             articles: items(parameters)?,
             // Only Liferea sends this parameter, which has no other effect here.
@@ -135,7 +135,7 @@ fn stream(parameters: &Parameters) -> Result<Stream, Fault> {
 pub(super) fn items(parameters: &Parameters) -> Result<Vec<ArticleNumber>, Fault> {
     let mut found = Vec::new();
     for id in parameters.all("i") {
-        if found.len() == MOST_ARTICLES {
+        if found.len() == MAX_REQUEST_ARTICLES {
             return Err(too_many("i"));
         }
         let ItemId(number) = id.parse().map_err(|error| Fault::of("i", error))?;
@@ -149,14 +149,14 @@ fn listing(stream: &str, parameters: &Parameters) -> Result<Listing, Fault> {
     let is_address = stream.contains("://");
     let stream = if is_address { stream } else { stream.trim_end_matches('/') };
     let parsed = parse_stream(stream).map_err(|error| Fault::of("the stream", error))?;
-    let selection = selection(parsed, parameters, MOST_CONTENTS)?;
+    let selection = selection(parsed, parameters, MAX_CONTENTS)?;
     Ok(Listing { stream: stream.to_owned(), selection })
 }
 
 fn selection(stream: Stream, parameters: &Parameters, most: usize) -> Result<Selection, Fault> {
     let count = match parameters.number("n")? {
         Some(count) => usize::try_from(count).unwrap_or(most).min(most),
-        None => USUAL_COUNT,
+        None => DEFAULT_COUNT,
     };
     let from = parameters.first("c").map(str::parse).transpose();
     Ok(Selection {
@@ -173,6 +173,6 @@ fn selection(stream: Stream, parameters: &Parameters, most: usize) -> Result<Sel
 }
 
 fn streams(name: &'static str, parameters: &Parameters) -> Result<Vec<Stream>, Fault> {
-    let given = parameters.some(name, MOST_STREAMS)?.into_iter();
+    let given = parameters.some(name, MAX_STREAMS)?.into_iter();
     given.map(|stream| parse_stream(stream).map_err(|error| Fault::of(name, error))).collect()
 }

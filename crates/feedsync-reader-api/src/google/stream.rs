@@ -2,7 +2,7 @@
 
 use feedsync_reading_state::AddressError;
 
-use crate::asked::decoded;
+use crate::raw_request::decoded;
 use crate::selection::Stream;
 use crate::shown::{FeedName, FeedNumber, Label, LabelError};
 

@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use super::TOP;
-use crate::answer::Answer;
+use crate::answer::RawResponse;
 use crate::shown::{Folders, ShownFolder, Subscription};
 
 /// Title of the category of feeds without a folder.
 const TOP_TITLE: &str = "All";
 
 /// Response with all categories; if feeds are given, with the numbers of feeds and of unread articles.
-pub fn categories(user: i64, folders: &Folders, counted: Option<&[Subscription]>) -> Answer {
+pub fn categories(user: i64, folders: &Folders, counted: Option<&[Subscription]>) -> RawResponse {
     let all = [None].into_iter().chain(folders.iter().map(Some));
     let shown = all.map(|folder| {
         let mut shown = shown_category(user, folder);
@@ -25,12 +25,12 @@ pub fn categories(user: i64, folders: &Folders, counted: Option<&[Subscription]>
         }
         shown
     });
-    Answer::json(&shown.collect::<Vec<_>>())
+    RawResponse::json(&shown.collect::<Vec<_>>())
 }
 
 /// Response to the creation or a change of a category.
-pub fn category(user: i64, folder: &ShownFolder) -> Answer {
-    Answer::json_as(201, &shown_category(user, Some(folder)))
+pub fn category(user: i64, folder: &ShownFolder) -> RawResponse {
+    RawResponse::json_as(201, &shown_category(user, Some(folder)))
 }
 
 /// JSON of a category; `None` is that of feeds without a folder.

@@ -5,26 +5,26 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::feeds::{date, shown_feed, unknown_feed};
-use crate::answer::Answer;
+use crate::answer::RawResponse;
 use crate::date::rfc3339;
 use crate::shown::{Article, FeedNumber, Subscription, digits, words};
 
 /// Response with a page of articles and their total number.
-pub fn entries(user: i64, total: u64, articles: &[Article], feeds: &[Subscription]) -> Answer {
+pub fn entries(user: i64, total: u64, articles: &[Article], feeds: &[Subscription]) -> RawResponse {
     let feeds = by_number(user, feeds);
     let shown: Vec<Value> = articles.iter().map(|one| shown_entry(user, one, &feeds)).collect();
-    Answer::json(&json!({ "total": total, "entries": shown }))
+    RawResponse::json(&json!({ "total": total, "entries": shown }))
 }
 
 /// Response with one article.
-pub fn entry(user: i64, article: &Article, feeds: &[Subscription]) -> Answer {
-    Answer::json(&shown_entry(user, article, &by_number(user, feeds)))
+pub fn entry(user: i64, article: &Article, feeds: &[Subscription]) -> RawResponse {
+    RawResponse::json(&shown_entry(user, article, &by_number(user, feeds)))
 }
 
 /// Response with the content of an article.
-pub fn content(article: &Article) -> Answer {
+pub fn content(article: &Article) -> RawResponse {
     let reading_time = reading_time(article);
-    Answer::json(&json!({ "content": article.content, "reading_time": reading_time }))
+    RawResponse::json(&json!({ "content": article.content, "reading_time": reading_time }))
 }
 
 fn by_number(user: i64, feeds: &[Subscription]) -> BTreeMap<FeedNumber, Value> {

@@ -4,7 +4,7 @@ use feedsync_log::Millis;
 use serde_json::{Map, Value, json};
 
 use super::categories::shown_category;
-use crate::answer::Answer;
+use crate::answer::RawResponse;
 use crate::date::rfc3339;
 use crate::shown::{FeedNumber, Subscription};
 
@@ -12,41 +12,41 @@ use crate::shown::{FeedNumber, Subscription};
 const NEVER: &str = "0001-01-01T00:00:00Z";
 
 /// Response with feeds.
-pub fn feeds(user: i64, feeds: &[Subscription]) -> Answer {
-    Answer::json(&feeds.iter().map(|feed| shown_feed(user, feed)).collect::<Vec<_>>())
+pub fn feeds(user: i64, feeds: &[Subscription]) -> RawResponse {
+    RawResponse::json(&feeds.iter().map(|feed| shown_feed(user, feed)).collect::<Vec<_>>())
 }
 
 /// Response with one feed; its status depends on whether the feed was just changed.
-pub fn feed(user: i64, feed: &Subscription, is_changed: bool) -> Answer {
-    Answer::json_as(if is_changed { 201 } else { 200 }, &shown_feed(user, feed))
+pub fn feed(user: i64, feed: &Subscription, is_changed: bool) -> RawResponse {
+    RawResponse::json_as(if is_changed { 201 } else { 200 }, &shown_feed(user, feed))
 }
 
 /// Response to a new subscription.
-pub fn created(feed: FeedNumber) -> Answer {
-    Answer::json_as(201, &json!({ "feed_id": feed }))
+pub fn created(feed: FeedNumber) -> RawResponse {
+    RawResponse::json_as(201, &json!({ "feed_id": feed }))
 }
 
 /// Response with the discovered feeds: title, address and format (`rss`, `atom` or `json`) of each.
-pub fn discovered<'a>(found: impl IntoIterator<Item = [&'a str; 3]>) -> Answer {
+pub fn discovered<'a>(found: impl IntoIterator<Item = [&'a str; 3]>) -> RawResponse {
     let shown =
         |[title, address, kind]: [&str; 3]| json!({ "title": title, "url": address, "type": kind });
-    Answer::json(&found.into_iter().map(shown).collect::<Vec<_>>())
+    RawResponse::json(&found.into_iter().map(shown).collect::<Vec<_>>())
 }
 
 /// Response with the numbers of read and unread articles of each feed. Deleted articles do not count.
-pub fn counters(counted: impl IntoIterator<Item = (FeedNumber, u64, u64)>) -> Answer {
+pub fn counters(counted: impl IntoIterator<Item = (FeedNumber, u64, u64)>) -> RawResponse {
     let (mut reads, mut unreads) = (Map::new(), Map::new());
     for (feed, read, unread) in counted {
         reads.insert(feed.to_string(), read.into());
         unreads.insert(feed.to_string(), unread.into());
     }
-    Answer::json(&json!({ "reads": reads, "unreads": unreads }))
+    RawResponse::json(&json!({ "reads": reads, "unreads": unreads }))
 }
 
 /// Response with the icon of a feed: its media type, and its bytes in base64.
-pub fn icon(feed: FeedNumber, media_type: &str, base64: &str) -> Answer {
+pub fn icon(feed: FeedNumber, media_type: &str, base64: &str) -> RawResponse {
     let data = format!("{media_type};base64,{base64}");
-    Answer::json(&json!({ "id": feed, "mime_type": media_type, "data": data }))
+    RawResponse::json(&json!({ "id": feed, "mime_type": media_type, "data": data }))
 }
 
 /// JSON of a feed. Settings of Miniflux that have no effect here have their default values.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::answer::Answer;
+use crate::answer::RawResponse;
 
 /// User of the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,8 +16,8 @@ pub struct User {
 }
 
 /// Response with the user. Settings of the pages of Miniflux have their default values.
-pub fn user(user: &User) -> Answer {
-    Answer::json(&json!({
+pub fn user(user: &User) -> RawResponse {
+    RawResponse::json(&json!({
         "id": user.number,
         "username": user.name,
         "is_admin": user.is_administrator,
@@ -47,8 +47,8 @@ pub fn user(user: &User) -> Answer {
 
 /// Response with the implemented version of Miniflux, so that newsreaders use all features, and with our own
 /// version.
-pub fn version(own: &str) -> Answer {
-    Answer::json(&json!({
+pub fn version(own: &str) -> RawResponse {
+    RawResponse::json(&json!({
         "version": "2.2.0",
         "commit": own,
         "build_date": "",
@@ -60,41 +60,41 @@ pub fn version(own: &str) -> Answer {
 }
 
 /// Response to a health check.
-pub fn health() -> Answer {
-    Answer::text(200, "OK")
+pub fn health() -> RawResponse {
+    RawResponse::text(200, "OK")
 }
 
 /// Response that no integrations are configured.
-pub fn integrations() -> Answer {
-    Answer::json(&json!({ "has_integrations": false }))
+pub fn integrations() -> RawResponse {
+    RawResponse::json(&json!({ "has_integrations": false }))
 }
 
 /// Response 204 to a successful request; newsboat treats any content as a failure.
-pub fn done() -> Answer {
-    Answer { status: 204, media_type: None, body: Vec::new() }
+pub fn done() -> RawResponse {
+    RawResponse { status: 204, media_type: None, body: Vec::new() }
 }
 
 /// Response to a request that will be performed later.
-pub fn accepted() -> Answer {
-    Answer { status: 202, media_type: None, body: Vec::new() }
+pub fn accepted() -> RawResponse {
+    RawResponse { status: 202, media_type: None, body: Vec::new() }
 }
 
 /// Response with the subscriptions as OPML.
-pub fn export(opml: String) -> Answer {
-    Answer::document("text/xml; charset=utf-8", opml)
+pub fn export(opml: String) -> RawResponse {
+    RawResponse::document("text/xml; charset=utf-8", opml)
 }
 
 /// Response to an import.
-pub fn imported() -> Answer {
-    Answer::json_as(201, &json!({ "message": "Feeds imported successfully" }))
+pub fn imported() -> RawResponse {
+    RawResponse::json_as(201, &json!({ "message": "Feeds imported successfully" }))
 }
 
 /// Response to a request for an object that does not exist.
-pub fn unknown() -> Answer {
+pub fn unknown() -> RawResponse {
     refuse(404, "Resource Not Found")
 }
 
 /// Response to a failed request.
-pub fn refuse(status: u16, reason: &str) -> Answer {
-    Answer::json_as(status, &json!({ "error_message": reason }))
+pub fn refuse(status: u16, reason: &str) -> RawResponse {
+    RawResponse::json_as(status, &json!({ "error_message": reason }))
 }

@@ -2,11 +2,11 @@
 
 use feedsync_reading_state::Tag;
 
-use super::{MOST_ENTRIES, USUAL_COUNT, folder};
+use super::{DEFAULT_COUNT, MAX_ENTRIES, folder};
 use crate::date::seconds;
 use crate::fault::Fault;
 use crate::parameters::Parameters;
-use crate::selection::{MOST_STREAMS, Order, Selection, Span, Stream};
+use crate::selection::{MAX_STREAMS, Order, Selection, Span, Stream};
 use crate::shown::{ArticleNumber, FeedName, FeedNumber};
 
 /// Parses the selection within a stream. Numbers that are zero select nothing.
@@ -26,14 +26,14 @@ pub(super) fn selection(stream: Stream, parameters: &Parameters) -> Result<Selec
         Some("false" | "0") => exclude.push(Stream::Starred),
         Some(_) => return Err(Fault::of("starred", "neither true nor false")),
     }
-    for tag in parameters.some("tags", MOST_STREAMS)? {
+    for tag in parameters.some("tags", MAX_STREAMS)? {
         let tag: Tag = tag.parse().map_err(|error| Fault::of("tags", error))?;
         include.push(Stream::Tag(tag));
     }
     let number = |name| Ok(id(name, parameters)?.map(ArticleNumber::new));
     let count = match parameters.number("limit")? {
-        Some(count) => usize::try_from(count).unwrap_or(MOST_ENTRIES).min(MOST_ENTRIES),
-        None => USUAL_COUNT,
+        Some(count) => usize::try_from(count).unwrap_or(MAX_ENTRIES).min(MAX_ENTRIES),
+        None => DEFAULT_COUNT,
     };
     let skip = parameters.number("offset")?.unwrap_or_default();
     // A list of all articles that is restricted to a stream becomes a list of that stream.

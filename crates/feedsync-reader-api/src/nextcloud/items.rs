@@ -3,7 +3,7 @@
 use feedsync_reading_state::ArticleId;
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
+use crate::answer::RawResponse;
 use crate::shown::{Article, digits};
 
 /// Hash that identifies an article in requests to star it: 32 hexadecimal digits.
@@ -18,9 +18,9 @@ fn short(texts: &[&str]) -> String {
 }
 
 /// Response with articles.
-pub fn items(articles: &[Article]) -> Answer {
+pub fn items(articles: &[Article]) -> RawResponse {
     let shown: Vec<Value> = articles.iter().map(shown_item).collect();
-    Answer::json(&json!({ "items": shown }))
+    RawResponse::json(&json!({ "items": shown }))
 }
 
 fn shown_item(article: &Article) -> Value {

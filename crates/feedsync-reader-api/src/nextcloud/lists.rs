@@ -2,31 +2,31 @@
 
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
+use crate::answer::RawResponse;
 use crate::shown::{ArticleNumber, FolderNumber, Folders, ShownFolder, Subscription};
 
 /// Implemented version of Nextcloud News.
 const VERSION: &str = "24.0.0";
 
 /// Response with the supported versions of the interface.
-pub fn levels() -> Answer {
-    Answer::json(&json!({ "apiLevels": ["v1-2", "v1-3"] }))
+pub fn levels() -> RawResponse {
+    RawResponse::json(&json!({ "apiLevels": ["v1-2", "v1-3"] }))
 }
 
 /// Response with the implemented version of Nextcloud News.
-pub fn version() -> Answer {
-    Answer::json(&json!({ "version": VERSION }))
+pub fn version() -> RawResponse {
+    RawResponse::json(&json!({ "version": VERSION }))
 }
 
 /// Response with the version, and without warnings.
-pub fn status() -> Answer {
+pub fn status() -> RawResponse {
     let warnings = json!({ "improperlyConfiguredCron": false, "incorrectDbCharset": false });
-    Answer::json(&json!({ "version": VERSION, "warnings": warnings }))
+    RawResponse::json(&json!({ "version": VERSION, "warnings": warnings }))
 }
 
 /// Response with the user.
-pub fn user(name: &str) -> Answer {
-    Answer::json(&json!({
+pub fn user(name: &str) -> RawResponse {
+    RawResponse::json(&json!({
         "userId": name,
         "displayName": name,
         "lastLoginTimestamp": 0,
@@ -35,14 +35,14 @@ pub fn user(name: &str) -> Answer {
 }
 
 /// Response with all folders.
-pub fn folders(folders: &Folders) -> Answer {
+pub fn folders(folders: &Folders) -> RawResponse {
     let shown: Vec<Value> = folders.iter().map(shown_folder).collect();
-    Answer::json(&json!({ "folders": shown }))
+    RawResponse::json(&json!({ "folders": shown }))
 }
 
 /// Response to the creation of a folder.
-pub fn created_folder(folder: &ShownFolder) -> Answer {
-    Answer::json(&json!({ "folders": [shown_folder(folder)] }))
+pub fn created_folder(folder: &ShownFolder) -> RawResponse {
+    RawResponse::json(&json!({ "folders": [shown_folder(folder)] }))
 }
 
 fn shown_folder(folder: &ShownFolder) -> Value {
@@ -50,18 +50,18 @@ fn shown_folder(folder: &ShownFolder) -> Value {
 }
 
 /// Response with all feeds, the number of starred articles, and the highest article number.
-pub fn feeds(feeds: &[Subscription], starred: u64, newest: Option<ArticleNumber>) -> Answer {
+pub fn feeds(feeds: &[Subscription], starred: u64, newest: Option<ArticleNumber>) -> RawResponse {
     let shown: Vec<Value> = feeds.iter().map(shown_feed).collect();
     let mut answer = json!({ "feeds": shown, "starredCount": starred });
     add_newest(&mut answer, newest);
-    Answer::json(&answer)
+    RawResponse::json(&answer)
 }
 
 /// Response to a new subscription, with the highest article number.
-pub fn created_feed(feed: &Subscription, newest: Option<ArticleNumber>) -> Answer {
+pub fn created_feed(feed: &Subscription, newest: Option<ArticleNumber>) -> RawResponse {
     let mut answer = json!({ "feeds": [shown_feed(feed)] });
     add_newest(&mut answer, newest);
-    Answer::json(&answer)
+    RawResponse::json(&answer)
 }
 
 fn add_newest(answer: &mut Value, newest: Option<ArticleNumber>) {
@@ -89,11 +89,11 @@ fn shown_feed(feed: &Subscription) -> Value {
 }
 
 /// Response to a successful request. Newsboat treats every other status as a failure.
-pub fn done() -> Answer {
-    Answer::json(&json!([]))
+pub fn done() -> RawResponse {
+    RawResponse::json(&json!([]))
 }
 
 /// Response to a failed request.
-pub fn refuse(status: u16, reason: &str) -> Answer {
-    Answer::json_as(status, &json!({ "message": reason }))
+pub fn refuse(status: u16, reason: &str) -> RawResponse {
+    RawResponse::json_as(status, &json!({ "message": reason }))
 }

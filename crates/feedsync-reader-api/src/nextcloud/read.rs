@@ -3,12 +3,12 @@
 use feedsync_reading_state::Title;
 
 use super::star::{self, starring};
-use super::{MOST_ITEMS, Request};
-use crate::asked::Asked;
+use super::{MAX_ITEMS, Request};
 use crate::date::instant;
 use crate::fault::Fault;
 use crate::marking::Marking;
 use crate::members::Members;
+use crate::raw_request::RawRequest;
 use crate::selection::{Order, Selection, Span, Stream};
 use crate::shown::{ArticleNumber, FeedName, FeedNumber, FolderNumber, Label};
 
@@ -28,41 +28,41 @@ const GET: &[&str] = &["GET"];
 pub(super) const PUT: &[&str] = &["PUT", "POST"];
 
 /// Parses a request.
-pub fn read(asked: &Asked<'_>) -> Result<Request, Fault> {
-    if matches!(asked.path.trim_matches('/'), "index.php/apps/news/api" | "apps/news/api") {
-        asked.only(GET)?;
+pub fn read(raw_request: &RawRequest<'_>) -> Result<Request, Fault> {
+    if matches!(raw_request.path.trim_matches('/'), "index.php/apps/news/api" | "apps/news/api") {
+        raw_request.only(GET)?;
         return Ok(Request::Levels);
     }
     // Checked first, since the name of an article may have any form.
-    if let Some(request) = star::by_name(asked)? {
+    if let Some(request) = star::by_name(raw_request)? {
         return Ok(request);
     }
-    let path = asked.path_below(PREFIXES).trim_end_matches('/');
+    let path = raw_request.path_below(PREFIXES).trim_end_matches('/');
     let parts: Vec<&str> = path.splitn(5, '/').collect();
     let found = match *parts {
         [name @ ("version" | "status" | "user")] => {
-            asked.only(GET)?;
+            raw_request.only(GET)?;
             Some(match name {
                 "version" => Request::Version,
                 "status" => Request::Status,
                 _ => Request::User,
             })
         }
-        ["folders", ref rest @ ..] => folders(asked, rest)?,
-        ["feeds", ref rest @ ..] => feeds(asked, rest)?,
-        ["items", ref rest @ ..] => items(asked, rest)?,
+        ["folders", ref rest @ ..] => folders(raw_request, rest)?,
+        ["feeds", ref rest @ ..] => feeds(raw_request, rest)?,
+        ["items", ref rest @ ..] => items(raw_request, rest)?,
         _ => None,
     };
-    found.ok_or_else(|| asked.not_found())
+    found.ok_or_else(|| raw_request.not_found())
 }
 
-fn folders(asked: &Asked<'_>, parts: &[&str]) -> Result<Option<Request>, Fault> {
+fn folders(raw_request: &RawRequest<'_>, parts: &[&str]) -> Result<Option<Request>, Fault> {
     let (folder, rest) = match parts {
         [] => {
-            asked.only(&["GET", "POST"])?;
-            let is_new = asked.verb() == "POST";
+            raw_request.only(&["GET", "POST"])?;
+            let is_new = raw_request.verb() == "POST";
             return Ok(Some(if is_new {
-                Request::CreateFolder(label(asked)?)
+                Request::CreateFolder(label(raw_request)?)
             } else {
                 Request::Folders
             }));
@@ -72,68 +72,68 @@ fn folders(asked: &Asked<'_>, parts: &[&str]) -> Result<Option<Request>, Fault> 
     let Some(folder) = id(folder).map(FolderNumber::new) else { return Ok(None) };
     Ok(match rest {
         [] => {
-            asked.only(&["PUT", "DELETE"])?;
-            Some(match asked.verb() {
-                "PUT" => Request::RenameFolder(folder, label(asked)?),
+            raw_request.only(&["PUT", "DELETE"])?;
+            Some(match raw_request.verb() {
+                "PUT" => Request::RenameFolder(folder, label(raw_request)?),
                 _ => Request::DeleteFolder(folder),
             })
         }
-        ["read"] => Some(mark_read(asked, Stream::Folder(folder))?),
+        ["read"] => Some(mark_read(raw_request, Stream::Folder(folder))?),
         _ => None,
     })
 }
 
-fn feeds(asked: &Asked<'_>, parts: &[&str]) -> Result<Option<Request>, Fault> {
+fn feeds(raw_request: &RawRequest<'_>, parts: &[&str]) -> Result<Option<Request>, Fault> {
     let (feed, rest) = match parts {
         [] => {
-            asked.only(&["GET", "POST"])?;
-            let is_new = asked.verb() == "POST";
-            return Ok(Some(if is_new { create_feed(asked)? } else { Request::Feeds }));
+            raw_request.only(&["GET", "POST"])?;
+            let is_new = raw_request.verb() == "POST";
+            return Ok(Some(if is_new { create_feed(raw_request)? } else { Request::Feeds }));
         }
         [feed, rest @ ..] => (feed, rest),
     };
     let Some(feed) = id(feed).map(FeedNumber::new) else { return Ok(None) };
     Ok(match rest {
         [] => {
-            asked.only(&["DELETE"])?;
+            raw_request.only(&["DELETE"])?;
             Some(Request::DeleteFeed(feed))
         }
         ["move"] => {
-            asked.only(PUT)?;
-            Some(Request::MoveFeed(feed, folder(&Members::of(asked)?)?))
+            raw_request.only(PUT)?;
+            Some(Request::MoveFeed(feed, folder(&Members::of(raw_request)?)?))
         }
         ["rename"] => {
-            asked.only(PUT)?;
-            let title = Members::of(asked)?.needed_text("feedTitle")?;
+            raw_request.only(PUT)?;
+            let title = Members::of(raw_request)?.needed_text("feedTitle")?;
             let title = Title::cleaned(&title).ok_or(Fault::Missing { name: "feedTitle" })?;
             Some(Request::RenameFeed(feed, title))
         }
-        ["read"] => Some(mark_read(asked, Stream::Feed(FeedName::Number(feed)))?),
+        ["read"] => Some(mark_read(raw_request, Stream::Feed(FeedName::Number(feed)))?),
         _ => None,
     })
 }
 
-fn items(asked: &Asked<'_>, parts: &[&str]) -> Result<Option<Request>, Fault> {
+fn items(raw_request: &RawRequest<'_>, parts: &[&str]) -> Result<Option<Request>, Fault> {
     Ok(match *parts {
         [] => {
-            asked.only(GET)?;
-            Some(Request::Items(selection(&Members::of(asked)?)?))
+            raw_request.only(GET)?;
+            Some(Request::Items(selection(&Members::of(raw_request)?)?))
         }
         ["updated"] => {
-            asked.only(GET)?;
-            Some(Request::Items(updated(&Members::of(asked)?)?))
+            raw_request.only(GET)?;
+            Some(Request::Items(updated(&Members::of(raw_request)?)?))
         }
-        ["read"] => Some(mark_read(asked, Stream::All)?),
+        ["read"] => Some(mark_read(raw_request, Stream::All)?),
         [deed @ ("read" | "unread"), "multiple"] => {
-            asked.only(PUT)?;
-            let members = Members::of(asked)?;
+            raw_request.only(PUT)?;
+            let members = Members::of(raw_request)?;
             let name = if members.has("itemIds") { "itemIds" } else { "items" };
             Some(Request::Mark(Marking::read(members.articles(name)?, deed == "read")))
         }
         [deed, "multiple"] => match starring(deed) {
             Some(is_starred) => {
-                asked.only(PUT)?;
-                Some(star::multiple(&Members::of(asked)?, is_starred)?)
+                raw_request.only(PUT)?;
+                Some(star::multiple(&Members::of(raw_request)?, is_starred)?)
             }
             None => None,
         },
@@ -144,21 +144,21 @@ fn items(asked: &Asked<'_>, parts: &[&str]) -> Result<Option<Request>, Fault> {
                 "star" | "unstar" => Marking::starred(vec![item], deed == "star"),
                 _ => return Ok(None),
             };
-            asked.only(PUT)?;
+            raw_request.only(PUT)?;
             Some(Request::Mark(marking))
         }
         _ => None,
     })
 }
 
-fn mark_read(asked: &Asked<'_>, stream: Stream) -> Result<Request, Fault> {
-    asked.only(PUT)?;
-    let up_to = ArticleNumber::new(Members::of(asked)?.needed_number("newestItemId")?);
+fn mark_read(raw_request: &RawRequest<'_>, stream: Stream) -> Result<Request, Fault> {
+    raw_request.only(PUT)?;
+    let up_to = ArticleNumber::new(Members::of(raw_request)?.needed_number("newestItemId")?);
     Ok(Request::MarkRead { stream, up_to })
 }
 
-fn create_feed(asked: &Asked<'_>) -> Result<Request, Fault> {
-    let members = Members::of(asked)?;
+fn create_feed(raw_request: &RawRequest<'_>) -> Result<Request, Fault> {
+    let members = Members::of(raw_request)?;
     let address = members.needed_text("url").map_err(Fault::unprocessable)?;
     let address = address.parse().map_err(|error| Fault::of("url", error).unprocessable())?;
     Ok(Request::CreateFeed { address, folder: folder(&members)? })
@@ -169,8 +169,8 @@ fn folder(members: &Members) -> Result<FolderNumber, Fault> {
     Ok(members.number("folderId")?.map_or(FolderNumber::TOP, FolderNumber::new))
 }
 
-fn label(asked: &Asked<'_>) -> Result<Label, Fault> {
-    let name = Members::of(asked)?.needed_text("name").map_err(Fault::unprocessable)?;
+fn label(raw_request: &RawRequest<'_>) -> Result<Label, Fault> {
+    let name = Members::of(raw_request)?.needed_text("name").map_err(Fault::unprocessable)?;
     name.parse().map_err(|error| Fault::of("name", error).unprocessable())
 }
 
@@ -185,7 +185,7 @@ fn selection(members: &Members) -> Result<Selection, Fault> {
         above: offset.filter(|_| is_ascending),
         below: offset.filter(|_| !is_ascending),
         descending: !is_ascending,
-        ..by_number(stream, count.unwrap_or(MOST_ITEMS))
+        ..by_number(stream, count.unwrap_or(MAX_ITEMS))
     })
 }
 
@@ -194,12 +194,12 @@ fn updated(members: &Members) -> Result<Selection, Fault> {
     let since = u64::try_from(since).unwrap_or_default();
     Ok(Selection {
         changed: Span { from: Some(instant(since)), to: None },
-        ..by_number(stream(members)?, MOST_ITEMS)
+        ..by_number(stream(members)?, MAX_ITEMS)
     })
 }
 
 fn by_number(stream: Stream, count: usize) -> Selection {
-    Selection { order: Order::Number, ..Selection::newest(stream, count.min(MOST_ITEMS)) }
+    Selection { order: Order::Number, ..Selection::newest(stream, count.min(MAX_ITEMS)) }
 }
 
 fn stream(members: &Members) -> Result<Stream, Fault> {

@@ -2,27 +2,29 @@
 
 use super::read::{PREFIXES, PUT, id};
 use super::{ItemName, Request};
-use crate::asked::{Asked, decoded};
 use crate::fault::Fault;
 use crate::marking::Marking;
-use crate::members::{Given, Members};
-use crate::parameters::MOST_TEXT;
+use crate::members::{Members, ParameterValue};
+use crate::parameters::MAX_TEXT_BYTES;
+use crate::raw_request::{RawRequest, decoded};
 use crate::shown::FeedNumber;
 
 /// Parses `items/FEED/NAME/star`. Newsboat does not encode the name, which may thus contain slashes, and a
 /// question mark that appears to start the query.
-pub(super) fn by_name(asked: &Asked<'_>) -> Result<Option<Request>, Fault> {
-    let Some(rest) = asked.path_below(PREFIXES).strip_prefix("items/") else { return Ok(None) };
-    let whole = match asked.query {
+pub(super) fn by_name(raw_request: &RawRequest<'_>) -> Result<Option<Request>, Fault> {
+    let Some(rest) = raw_request.path_below(PREFIXES).strip_prefix("items/") else {
+        return Ok(None);
+    };
+    let whole = match raw_request.query {
         "" => rest.to_owned(),
         query => format!("{rest}?{query}"),
     };
     // A proper query may follow, too.
     let named = ending(&whole).or_else(|| ending(rest));
     let Some((feed, name, is_starred)) = named else { return Ok(None) };
-    asked.only(PUT)?;
-    if name.len() > MOST_TEXT {
-        return Err(Fault::of("the path", format!("a text has at most {MOST_TEXT} bytes")));
+    raw_request.only(PUT)?;
+    if name.len() > MAX_TEXT_BYTES {
+        return Err(Fault::of("the path", format!("a text has at most {MAX_TEXT_BYTES} bytes")));
     }
     let item = item(feed, name)?;
     Ok(Some(Request::Star { items: vec![item], is_starred }))
@@ -64,7 +66,7 @@ pub(super) fn multiple(members: &Members, is_starred: bool) -> Result<Request, F
         let articles = members.articles("itemIds")?;
         return Ok(Request::Mark(Marking::starred(articles, is_starred)));
     }
-    let named = |item: &Given| {
+    let named = |item: &ParameterValue| {
         let item = item.members()?;
         let feed = item.number("feedId").ok()??;
         let name = if item.has("guidHash") { "guidHash" } else { "guid" };

@@ -68,12 +68,12 @@ impl Folders {
     }
 
     /// Returns the folder with a number.
-    pub fn numbered_as(&self, number: FolderNumber) -> Option<&Folder> {
+    pub fn find_by_number(&self, number: FolderNumber) -> Option<&Folder> {
         self.list.iter().find(|(shown, _)| shown.number == number).map(|(_, folder)| folder)
     }
 
     /// Returns the folder with a name.
-    pub fn called(&self, name: &Label) -> Option<&Folder> {
+    pub fn find_by_name(&self, name: &Label) -> Option<&Folder> {
         self.named(name).map(|(_, folder)| folder)
     }
 
@@ -108,10 +108,10 @@ mod tests {
         let shown: Vec<_> =
             folders.iter().map(|shown| (shown.name.as_str(), shown.number.get())).collect();
         assert_eq!(shown, [("News / Local", 36_651_920), ("News", 1_767_587_990)]);
-        assert_eq!(folders.called(&"News / Local".parse().unwrap()), Some(&local));
+        assert_eq!(folders.find_by_name(&"News / Local".parse().unwrap()), Some(&local));
         assert_eq!(folders.shown(&alike), folders.shown(&local));
         assert_eq!(folders.shown(&Folder::TOP), None);
-        assert_eq!(folders.numbered_as(FolderNumber::TOP), None);
+        assert_eq!(folders.find_by_number(FolderNumber::TOP), None);
     }
 
     proptest! {
@@ -131,9 +131,9 @@ mod tests {
                 prop_assert_eq!(distinct.len(), found.len());
                 for (name, number) in &found {
                     prop_assert!((FIRST..=LAST).contains(&number.get()));
-                    let path = folders.numbered_as(*number).unwrap();
+                    let path = folders.find_by_number(*number).unwrap();
                     prop_assert_eq!(Label::of_folder(path), Some(name.clone()));
-                    prop_assert_eq!(folders.called(name), Some(path));
+                    prop_assert_eq!(folders.find_by_name(name), Some(path));
                     // A folder that is made from a label is shown as that label.
                     let made = name.folder().map(|made| Label::of_folder(&made));
                     prop_assert!(made.is_err() || made == Ok(Some(name.clone())));

@@ -4,13 +4,15 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use feedsync_reading_state::{Folder, FolderName, MOST_FOLDERS, MOST_NAME, NameError, Tag};
+use feedsync_reading_state::{
+    Folder, FolderName, MAX_FOLDER_DEPTH, MAX_NAME_BYTES, NameError, Tag,
+};
 
 /// Separator between the names of nested folders.
-const BETWEEN: &str = " / ";
+const SEPARATOR: &str = " / ";
 
 /// Maximum length of a label, in bytes.
-pub const MOST_LABEL: usize = MOST_FOLDERS * (MOST_NAME + BETWEEN.len());
+pub const MAX_LABEL_BYTES: usize = MAX_FOLDER_DEPTH * (MAX_NAME_BYTES + SEPARATOR.len());
 
 /// Name of a folder or of a tag. Newsreaders do not support nested folders, so the names of a path of folders are
 /// joined by `" / "`.
@@ -19,14 +21,14 @@ pub struct Label(Arc<str>);
 
 /// Error for a text that is not a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a label has 1 to {MOST_LABEL} bytes, no control characters, and is not blank")]
+#[error("a label has 1 to {MAX_LABEL_BYTES} bytes, no control characters, and is not blank")]
 pub struct LabelError;
 
 impl Label {
     /// Label of a folder; the top has none.
     pub fn of_folder(folder: &Folder) -> Option<Self> {
         let names: Vec<&str> = folder.names().iter().map(FolderName::as_str).collect();
-        (!names.is_empty()).then(|| Self(names.join(BETWEEN).into()))
+        (!names.is_empty()).then(|| Self(names.join(SEPARATOR).into()))
     }
 
     /// Label of a tag.
@@ -36,7 +38,7 @@ impl Label {
 
     /// Folder to create for a label that names no existing folder.
     pub fn folder(&self) -> Result<Folder, NameError> {
-        Folder::new(self.0.split(BETWEEN).map(str::parse).collect::<Result<_, _>>()?)
+        Folder::new(self.0.split(SEPARATOR).map(str::parse).collect::<Result<_, _>>()?)
     }
 
     /// Tag with this name.
@@ -56,8 +58,9 @@ impl FromStr for Label {
         let is_illegal = |character: char| {
             character.is_control() || matches!(character, '\u{fffe}' | '\u{ffff}')
         };
-        let is_legal =
-            text.len() <= MOST_LABEL && !text.trim().is_empty() && !text.chars().any(is_illegal);
+        let is_legal = text.len() <= MAX_LABEL_BYTES
+            && !text.trim().is_empty()
+            && !text.chars().any(is_illegal);
         if is_legal { Ok(Self(text.into())) } else { Err(LabelError) }
     }
 }

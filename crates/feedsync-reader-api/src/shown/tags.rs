@@ -46,7 +46,7 @@ impl Tags {
     }
 
     /// Returns the tag with a number.
-    pub fn numbered_as(&self, number: TagNumber) -> Option<&Tag> {
+    pub fn find_by_number(&self, number: TagNumber) -> Option<&Tag> {
         self.0.iter().find(|shown| shown.number == number).map(|shown| &shown.tag)
     }
 }
@@ -65,7 +65,7 @@ mod tests {
             prop_assert_eq!(&shown, &Tags::new(tags.iter().rev()));
             for tag in &tags {
                 let number = shown.shown(tag).unwrap().number;
-                prop_assert_eq!(shown.numbered_as(number), Some(tag));
+                prop_assert_eq!(shown.find_by_number(number), Some(tag));
             }
         }
     }

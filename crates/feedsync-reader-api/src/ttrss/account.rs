@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::LEVEL;
-use crate::answer::Answer;
+use crate::answer::RawResponse;
 use crate::fault::Fault;
 use crate::shown::FeedNumber;
 
@@ -38,7 +38,7 @@ impl From<&Fault> for Refusal {
 }
 
 /// Response to a refused request. The reason is for people.
-pub fn refuse(seq: i64, refusal: Refusal, reason: Option<&str>) -> Answer {
+pub fn refuse(seq: i64, refusal: Refusal, reason: Option<&str>) -> RawResponse {
     let error = match refusal {
         Refusal::NotLoggedIn => "NOT_LOGGED_IN",
         Refusal::ApiDisabled => "API_DISABLED",
@@ -51,43 +51,43 @@ pub fn refuse(seq: i64, refusal: Refusal, reason: Option<&str>) -> Answer {
     if let Some(reason) = reason {
         content["message"] = reason.into();
     }
-    Answer::json(&Envelope { seq, status: 1, content })
+    RawResponse::json(&Envelope { seq, status: 1, content })
 }
 
 /// Response to a successful request.
-pub fn done(seq: i64) -> Answer {
+pub fn done(seq: i64) -> RawResponse {
     answer(seq, json!({ "status": "OK" }))
 }
 
 /// Response with the number of changed articles.
-pub fn updated(seq: i64, articles: usize) -> Answer {
+pub fn updated(seq: i64, articles: usize) -> RawResponse {
     answer(seq, json!({ "status": "OK", "updated": articles }))
 }
 
 /// Response to a login, with the session, the address of icons and the number of feeds.
-pub fn logged_in(seq: i64, session: &str, icons: &str, feeds: usize) -> Answer {
+pub fn logged_in(seq: i64, session: &str, icons: &str, feeds: usize) -> RawResponse {
     let config = configuration(icons, feeds);
     answer(seq, json!({ "session_id": session, "config": config, "api_level": LEVEL }))
 }
 
 /// Response that tells whether the session is valid.
-pub fn is_logged_in(seq: i64, is_so: bool) -> Answer {
+pub fn is_logged_in(seq: i64, is_so: bool) -> RawResponse {
     answer(seq, json!({ "status": is_so }))
 }
 
 /// Response with the level of the interface.
-pub fn level(seq: i64) -> Answer {
+pub fn level(seq: i64) -> RawResponse {
     answer(seq, json!({ "level": LEVEL }))
 }
 
 /// Response with the implemented version of Tiny Tiny RSS.
-pub fn version(seq: i64) -> Answer {
+pub fn version(seq: i64) -> RawResponse {
     answer(seq, json!({ "version": VERSION }))
 }
 
 /// Response with the number of feeds, and with the address of icons; each is at the number of its feed and
 /// `.ico`.
-pub fn config(seq: i64, icons: &str, feeds: usize) -> Answer {
+pub fn config(seq: i64, icons: &str, feeds: usize) -> RawResponse {
     answer(seq, configuration(icons, feeds))
 }
 
@@ -102,7 +102,7 @@ fn configuration(icons: &str, feeds: usize) -> Value {
 }
 
 /// Response with a preference; none are stored.
-pub fn pref(seq: i64) -> Answer {
+pub fn pref(seq: i64) -> RawResponse {
     answer(seq, json!({ "value": null }))
 }
 
@@ -122,7 +122,7 @@ pub enum Subscribed {
 }
 
 /// Response to a subscription request.
-pub fn subscribed(seq: i64, outcome: Subscribed) -> Answer {
+pub fn subscribed(seq: i64, outcome: Subscribed) -> RawResponse {
     let status = match outcome {
         Subscribed::Before(feed) => json!({ "code": 0, "feed_id": feed }),
         Subscribed::Now(feed) => json!({ "code": 1, "feed_id": feed }),
@@ -141,6 +141,6 @@ struct Envelope {
 }
 
 /// Response with a content.
-pub(super) fn answer(seq: i64, content: impl Into<Value>) -> Answer {
-    Answer::json(&Envelope { seq, status: 0, content: content.into() })
+pub(super) fn answer(seq: i64, content: impl Into<Value>) -> RawResponse {
+    RawResponse::json(&Envelope { seq, status: 0, content: content.into() })
 }

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::account::answer;
-use super::{Category, FeedsAsked, Unread, label_feed};
-use crate::answer::Answer;
+use super::{Category, FeedsRequest, Unread, label_feed};
+use crate::answer::RawResponse;
 use crate::shown::{FolderNumber, Subscription};
 
 /// Virtual feeds: the number, the title, and the number of unread articles.
@@ -32,28 +32,33 @@ pub(super) fn folder_of(feed: &Subscription) -> FolderNumber {
 }
 
 /// Response with the requested feeds in order, after the virtual ones.
-pub fn feeds(seq: i64, asked: &FeedsAsked, feeds: &[Subscription], unread: &Unread<'_>) -> Answer {
-    let is_shown = |unread: u64| unread > 0 || !asked.unread_only;
+pub fn feeds(
+    seq: i64,
+    request: &FeedsRequest,
+    feeds: &[Subscription],
+    unread: &Unread<'_>,
+) -> RawResponse {
+    let is_shown = |unread: u64| unread > 0 || !request.unread_only;
     let mut shown: Vec<Value> = Vec::new();
-    if matches!(asked.category, Category::All | Category::Labels) {
+    if matches!(request.category, Category::All | Category::Labels) {
         for (tag, unread) in unread.tags.iter().filter(|(_, unread)| is_shown(*unread)) {
             shown.push(virtual_feed(label_feed(tag.number), tag.tag.as_str(), *unread, -2));
         }
     }
-    if matches!(asked.category, Category::All | Category::Special) {
+    if matches!(request.category, Category::All | Category::Special) {
         for (number, title, unread) in specials(feeds, unread) {
             if is_shown(unread) {
                 shown.push(virtual_feed(number, title, unread, -1));
             }
         }
     }
-    let is_asked = |feed: &Subscription| match asked.category {
+    let is_asked = |feed: &Subscription| match request.category {
         Category::Folder(folder) => folder_of(feed) == folder,
         Category::Feeds | Category::All => true,
         Category::Special | Category::Labels => false,
     };
     let found = feeds.iter().enumerate().filter(|(_, feed)| is_asked(feed));
-    let found = found.skip(asked.offset).take(asked.limit.unwrap_or(usize::MAX));
+    let found = found.skip(request.offset).take(request.limit.unwrap_or(usize::MAX));
     let found = found.filter(|(_, feed)| is_shown(feed.unread));
     shown.extend(found.map(|(place, feed)| shown_feed(place, feed)));
     answer(seq, shown)

@@ -5,49 +5,57 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::account::answer;
-use super::{HeadlinesAsked, label_feed};
-use crate::answer::Answer;
+use super::{HeadlinesRequest, label_feed};
+use crate::answer::RawResponse;
 use crate::shown::{Article, ArticleNumber, FeedNumber, Subscription, Tags, words};
 
 /// Response with the requested parts of articles.
 pub fn headlines(
     seq: i64,
-    asked: &HeadlinesAsked,
+    request: &HeadlinesRequest,
     articles: &[Article],
     feeds: &[Subscription],
     tags: &Tags,
-) -> Answer {
+) -> RawResponse {
     let feeds = by_number(feeds);
     let shown = articles.iter().map(|article| {
         let mut shown = headline(article, &feeds, tags);
-        if asked.show_content {
+        if request.show_content {
             shown["content"] = article.content.as_str().into();
         }
-        if let Some(most) = asked.excerpt {
+        if let Some(most) = request.excerpt {
             shown["excerpt"] = excerpt(&article.content, most).into();
         }
-        if asked.include_attachments {
+        if request.include_attachments {
             shown["attachments"] = attachments(article);
         }
         shown
     });
     let shown: Vec<Value> = shown.collect();
-    if !asked.include_header {
+    if !request.include_header {
         return answer(seq, shown);
     }
     let first = articles.first().map_or(0, |article| article.number.get());
-    let header = json!({ "id": asked.feed, "first_id": first, "is_cat": asked.is_category });
+    let header = json!({ "id": request.feed, "first_id": first, "is_cat": request.is_category });
     answer(seq, json!([header, shown]))
 }
 
 /// Response with article numbers.
-pub fn compact_headlines(seq: i64, articles: impl IntoIterator<Item = ArticleNumber>) -> Answer {
+pub fn compact_headlines(
+    seq: i64,
+    articles: impl IntoIterator<Item = ArticleNumber>,
+) -> RawResponse {
     let shown = articles.into_iter().map(|number| json!({ "id": number }));
     answer(seq, shown.collect::<Vec<_>>())
 }
 
 /// Response with complete articles.
-pub fn articles(seq: i64, articles: &[Article], feeds: &[Subscription], tags: &Tags) -> Answer {
+pub fn articles(
+    seq: i64,
+    articles: &[Article],
+    feeds: &[Subscription],
+    tags: &Tags,
+) -> RawResponse {
     let feeds = by_number(feeds);
     let shown = articles.iter().map(|article| {
         let mut shown = headline(article, &feeds, tags);

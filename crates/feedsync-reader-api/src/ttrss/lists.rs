@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use super::account::answer;
 use super::feeds::{all_unread, folder_of, specials};
 use super::{Unread, label_feed};
-use crate::answer::Answer;
+use crate::answer::RawResponse;
 use crate::date::rfc3339;
 use crate::shown::{FolderNumber, Folders, Subscription, Tags};
 
 /// Response with the number of unread articles of a stream.
-pub fn unread(seq: i64, unread: u64) -> Answer {
+pub fn unread(seq: i64, unread: u64) -> RawResponse {
     answer(seq, json!({ "unread": unread.to_string() }))
 }
 
@@ -21,7 +21,7 @@ pub fn counters(
     feeds: &[Subscription],
     folders: &Folders,
     unread: &Unread<'_>,
-) -> Answer {
+) -> RawResponse {
     let mut shown = vec![
         json!({ "id": "global-unread", "counter": all_unread(feeds) }),
         json!({ "id": "subscribed-feeds", "counter": feeds.len() }),
@@ -72,7 +72,7 @@ pub fn categories(
     feeds: &[Subscription],
     folders: &Folders,
     unread: &Unread<'_>,
-) -> Answer {
+) -> RawResponse {
     let mut shown: Vec<Value> = Vec::new();
     let mut push = |number: i64, name: &str, unread: u64, is_empty: bool| {
         if (include_empty || !is_empty) && (unread > 0 || !unread_only) {
@@ -91,7 +91,7 @@ pub fn categories(
 }
 
 /// Response with the labels, and whether an article has each.
-pub fn labels(seq: i64, tags: &Tags, of_article: &[Tag]) -> Answer {
+pub fn labels(seq: i64, tags: &Tags, of_article: &[Tag]) -> RawResponse {
     let shown = tags.iter().map(|shown| {
         json!({
             "id": label_feed(shown.number),

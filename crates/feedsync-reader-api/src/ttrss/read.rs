@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::select::{category, headlines, label, selection, stream};
-use super::{Call, FeedsAsked, MOST_COMPACT, Request, Toggled};
-use crate::asked::Asked;
+use super::{Call, FeedsRequest, MAX_COMPACT_HEADLINES, Request, Toggled};
 use crate::fault::Fault;
 use crate::marking::Marking;
 use crate::members::Members;
+use crate::raw_request::RawRequest;
 use crate::shown::{ArticleNumber, FeedNumber, FolderNumber};
 
 /// Prefix that may precede the path of the interface.
@@ -16,12 +16,12 @@ const PREFIXES: &[&str] = &["tt-rss"];
 const DAY: Duration = Duration::from_secs(86_400);
 
 /// Parses a request.
-pub fn read(asked: &Asked<'_>) -> Result<Call, Fault> {
-    if !matches!(asked.path_below(PREFIXES).trim_end_matches('/'), "api" | "api/index.php") {
-        return Err(asked.not_found());
+pub fn read(raw_request: &RawRequest<'_>) -> Result<Call, Fault> {
+    if !matches!(raw_request.path_below(PREFIXES).trim_end_matches('/'), "api" | "api/index.php") {
+        return Err(raw_request.not_found());
     }
-    asked.only(&["POST"])?;
-    let members = Members::of(asked)?;
+    raw_request.only(&["POST"])?;
+    let members = Members::of(raw_request)?;
     let seq = members.number("seq").ok().flatten().unwrap_or_default();
     let session = members.text("sid").ok().flatten().filter(|session| !session.is_empty());
     Ok(Call { seq, session: session.map(Into::into), request: request(&members) })
@@ -41,7 +41,7 @@ fn request(members: &Members) -> Result<Request, Fault> {
         "getversion" => Request::Version,
         "getunread" => Request::Unread(stream(members, "-4")?),
         "getcounters" => Request::Counters,
-        "getfeeds" => Request::Feeds(FeedsAsked {
+        "getfeeds" => Request::Feeds(FeedsRequest {
             category: category(members.number("cat_id")?.unwrap_or_default())?,
             unread_only: is_set("unread_only")?,
             offset: size(members, "offset")?.unwrap_or_default(),
@@ -52,7 +52,9 @@ fn request(members: &Members) -> Result<Request, Fault> {
             include_empty: is_set("include_empty")?,
         },
         "getheadlines" => Request::Headlines(Box::new(headlines(members)?)),
-        "getcompactheadlines" => Request::CompactHeadlines(selection(members, MOST_COMPACT)?),
+        "getcompactheadlines" => {
+            Request::CompactHeadlines(selection(members, MAX_COMPACT_HEADLINES)?)
+        }
         "getarticle" => Request::Articles(members.some_articles("article_id")?),
         "updatearticle" => update(members)?,
         "getconfig" => Request::Config,

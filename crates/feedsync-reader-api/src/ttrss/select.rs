@@ -3,7 +3,7 @@
 use feedsync_reading_state::Tag;
 
 use super::read::size;
-use super::{Category, HeadlinesAsked, MOST_HEADLINES, NOT_LABELS};
+use super::{Category, HeadlinesRequest, LABEL_FEED_BASE, MAX_HEADLINES};
 use crate::fault::Fault;
 use crate::members::Members;
 use crate::selection::{Order, Selection, Stream};
@@ -57,17 +57,17 @@ pub(super) fn category(number: i64) -> Result<Category, Fault> {
 
 /// Label whose feed has a number.
 pub(super) fn label(feed: i64) -> Option<TagNumber> {
-    let number = NOT_LABELS.checked_sub(feed)?;
+    let number = LABEL_FEED_BASE.checked_sub(feed)?;
     (number > 0).then(|| TagNumber::new(number))
 }
 
-pub(super) fn headlines(members: &Members) -> Result<HeadlinesAsked, Fault> {
+pub(super) fn headlines(members: &Members) -> Result<HeadlinesRequest, Fault> {
     let feed = members.needed_text("feed_id")?;
     let is_set = |name| Ok(members.flag(name)?.unwrap_or_default());
     let excerpt = size(members, "excerpt_length")?.unwrap_or(100);
-    Ok(HeadlinesAsked {
+    Ok(HeadlinesRequest {
         is_category: is_set("is_cat")?,
-        selection: selection(members, MOST_HEADLINES)?,
+        selection: selection(members, MAX_HEADLINES)?,
         show_content: is_set("show_content")?,
         excerpt: is_set("show_excerpt")?.then_some(excerpt),
         include_attachments: is_set("include_attachments")?,

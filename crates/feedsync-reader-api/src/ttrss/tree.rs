@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::account::answer;
 use super::feeds::{all_unread, folder_of, specials};
 use super::{Unread, label_feed};
-use crate::answer::Answer;
+use crate::answer::RawResponse;
 use crate::shown::{FolderNumber, Folders, Subscription};
 
 /// Response with the virtual feeds, the labels, and the feeds in their folders.
@@ -15,7 +15,7 @@ pub fn tree(
     feeds: &[Subscription],
     folders: &Folders,
     unread: &Unread<'_>,
-) -> Answer {
+) -> RawResponse {
     let specials = specials(feeds, unread);
     let specials = specials.iter().map(|(number, title, unread)| leaf(*number, title, *unread));
     let mut shown = vec![branch(-1, "Special", 0, specials.collect())];

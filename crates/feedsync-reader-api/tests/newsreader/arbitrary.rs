@@ -1,7 +1,9 @@
 //! Property tests with arbitrary requests.
 
 use feedsync_log::Millis;
-use feedsync_reader_api::{ArticleNumber, Asked, Continuation, google, miniflux, nextcloud, ttrss};
+use feedsync_reader_api::{
+    ArticleNumber, Continuation, RawRequest, google, miniflux, nextcloud, ttrss,
+};
 use proptest::prelude::*;
 
 /// Text like the path, the query or the form of a request.
@@ -90,7 +92,7 @@ proptest! {
         let starts = ["", "/reader/api/0/", "/v1/", "/v1-2/", "/api/"];
         for path in starts.map(|start| format!("{start}{}", if start.is_empty() { &path } else { &below })) {
             for body in [form.as_bytes(), &bytes] {
-                let asked = Asked { method, path: &path, query: &query, content_type: media_type, body };
+                let asked = RawRequest { method, path: &path, query: &query, content_type: media_type, body };
                 let faults = [
                     google::read(&asked).err(),
                     miniflux::read(&asked).err(),

@@ -1,8 +1,10 @@
 //! Tests of limits, and of unusual notations.
 
 use crate::support::*;
-use feedsync_reader_api::google::{self, MOST_FEEDS, Request};
-use feedsync_reader_api::{MOST_BODY, MOST_STREAMS, MOST_TEXT, Stream, miniflux, nextcloud, ttrss};
+use feedsync_reader_api::google::{self, MAX_FEEDS, Request};
+use feedsync_reader_api::{
+    MAX_BODY_BYTES, MAX_STREAMS, MAX_TEXT_BYTES, Stream, miniflux, nextcloud, ttrss,
+};
 
 fn google(line: &str, body: &str) -> Result<Request, String> {
     let call = google::read(&asked(line, Some(FORM), body.as_bytes()));
@@ -16,19 +18,19 @@ fn a_request_names_only_so_many_streams_and_feeds() {
             format!("GET /reader/api/0/stream/items/ids?s=feed/1{}", "&xt=feed/2".repeat(count));
         google(&line, "")
     };
-    assert!(ids(MOST_STREAMS).is_ok());
-    assert_eq!(ids(MOST_STREAMS + 1), Err("xt: it is given at most 100 times".to_owned()));
+    assert!(ids(MAX_STREAMS).is_ok());
+    assert_eq!(ids(MAX_STREAMS + 1), Err("xt: it is given at most 100 times".to_owned()));
     let mark = |count: usize| {
         let body = format!("i=1{}", "&a=user/-/label/x".repeat(count));
         google("POST /reader/api/0/edit-tag", &body)
     };
-    assert!(mark(MOST_STREAMS).is_ok() && mark(MOST_STREAMS + 1).is_err());
+    assert!(mark(MAX_STREAMS).is_ok() && mark(MAX_STREAMS + 1).is_err());
     let subscribe = |count: usize| {
         let body = format!("ac=subscribe{}", "&s=feed/1".repeat(count));
         google("POST /reader/api/0/subscription/edit", &body)
     };
-    assert!(subscribe(MOST_FEEDS).is_ok() && subscribe(MOST_FEEDS + 1).is_err());
-    let tags = format!("GET /v1/entries?{}", "tags=a&".repeat(MOST_STREAMS + 1));
+    assert!(subscribe(MAX_FEEDS).is_ok() && subscribe(MAX_FEEDS + 1).is_err());
+    let tags = format!("GET /v1/entries?{}", "tags=a&".repeat(MAX_STREAMS + 1));
     assert_eq!(miniflux::read(&asked(&tags, None, b"")).unwrap_err().status(), 400);
 }
 
@@ -40,15 +42,15 @@ fn text_of_a_member_has_only_so_many_bytes() {
         nextcloud::read(&asked("POST /feeds", json, body.as_bytes())).err().map(|it| it.to_string())
     };
     let too_long = "url: a text has at most 1048576 bytes";
-    assert_ne!(label(MOST_TEXT).as_deref(), Some(too_long));
-    for length in [MOST_TEXT + 1, MOST_TEXT + 2] {
+    assert_ne!(label(MAX_TEXT_BYTES).as_deref(), Some(too_long));
+    for length in [MAX_TEXT_BYTES + 1, MAX_TEXT_BYTES + 2] {
         assert_eq!(label(length).as_deref(), Some(too_long), "{length}");
     }
 }
 
 #[test]
 fn a_body_has_only_so_many_bytes() {
-    let body = "x".repeat(MOST_BODY + 1).into_bytes();
+    let body = "x".repeat(MAX_BODY_BYTES + 1).into_bytes();
     let faults = [
         google::read(&asked("POST /reader/api/0/edit-tag", None, &body)).err(),
         miniflux::read(&asked("PUT /v1/entries", None, &body)).err(),

@@ -2,9 +2,10 @@
 
 use crate::support::*;
 use feedsync_log::Millis;
-use feedsync_reader_api::google::{self, Call, Deed, Request, SubscriptionEdit};
+use feedsync_reader_api::google::{self, Call, Request, SubscriptionEdit, SubscriptionOperation};
 use feedsync_reader_api::{
-    Continuation, Fault, FeedName, FeedNumber, MOST_ARTICLES, Marking, Selection, Span, Stream,
+    Continuation, Fault, FeedName, FeedNumber, MAX_REQUEST_ARTICLES, Marking, Selection, Span,
+    Stream,
 };
 use serde_json::json;
 
@@ -75,12 +76,12 @@ fn rss_guard_asks_for_all_ids_and_many_items() {
         items.collect::<Vec<_>>().join("&")
     };
     let line = "POST /api/greader.php/reader/api/0/stream/items/contents?output=json&n=200000";
-    for count in [999, MOST_ARTICLES] {
+    for count in [999, MAX_REQUEST_ARTICLES] {
         let Request::Items { articles, by_liferea } = request(line, &body(count)) else { panic!() };
         assert_eq!((articles.len(), by_liferea), (count, false));
         assert_eq!(articles[count - 1].get(), i64::try_from(count).unwrap());
     }
-    let fault = call(line, &body(MOST_ARTICLES + 1)).unwrap_err();
+    let fault = call(line, &body(MAX_REQUEST_ARTICLES + 1)).unwrap_err();
     assert_eq!(fault.to_string(), "i: at most 10000 articles at once");
 }
 
@@ -138,7 +139,7 @@ fn subscriptions_are_made_filed_called_and_ended() {
     assert_eq!(
         request(line, body),
         Request::Edit(SubscriptionEdit {
-            deed: Deed::Subscribe,
+            operation: SubscriptionOperation::Subscribe,
             feeds: vec![
                 (
                     FeedName::Address("https://a.example/feed".parse().unwrap()),
@@ -152,10 +153,13 @@ fn subscriptions_are_made_filed_called_and_ended() {
     );
     let body = "ac=edit&s=feed/7&a=user/-/label/B&r=user/-/label/A";
     let Request::Edit(edit) = request(line, body) else { panic!() };
-    assert_eq!(edit.deed, Deed::Edit);
+    assert_eq!(edit.operation, SubscriptionOperation::Edit);
     assert_eq!((edit.add[0].as_str(), edit.remove[0].as_str()), ("B", "A"));
     let Request::Edit(edit) = request(line, "ac=unsubscribe&s=feed/7") else { panic!() };
-    assert_eq!((edit.deed, edit.feeds), (Deed::Unsubscribe, vec![(feed(7), None)]));
+    assert_eq!(
+        (edit.operation, edit.feeds),
+        (SubscriptionOperation::Unsubscribe, vec![(feed(7), None)])
+    );
     for (body, fault) in [
         ("s=feed/7", "ac: it is missing"),
         ("ac=x&s=feed/7", "ac: it is none of subscribe, unsubscribe, edit"),
@@ -216,7 +220,7 @@ fn contents_of_streams_are_asked_for_in_the_path_or_as_a_parameter() {
             received: Span { from: None, to: Some(Millis::new(7_000)) },
             descending: false,
             from: Some(next),
-            ..Selection::newest(Stream::All, google::MOST_CONTENTS)
+            ..Selection::newest(Stream::All, google::MAX_CONTENTS)
         }
     );
     for (line, stream) in [
@@ -230,7 +234,7 @@ fn contents_of_streams_are_asked_for_in_the_path_or_as_a_parameter() {
         let Request::Contents(listing) = request(line, "") else { panic!("{line}") };
         assert_eq!(listing.stream, stream);
         assert_eq!(Ok(listing.selection.stream), google::parse_stream(stream));
-        assert_eq!(listing.selection.count, google::USUAL_COUNT);
+        assert_eq!(listing.selection.count, google::DEFAULT_COUNT);
     }
     let count = request("GET /reader/api/0/stream/items/count?s=feed/12", "");
     assert_eq!(count, Request::Count(Stream::Feed(feed(12))));

@@ -6,7 +6,7 @@ use feedsync_formats::{ReadOptions, read};
 use feedsync_log::Millis;
 use feedsync_reader_api::google::{self, Request};
 use feedsync_reader_api::{
-    Answer, Article, ArticleNumber, Continuation, Enclosure, FeedName, FeedNumber, Selection,
+    Article, ArticleNumber, Continuation, Enclosure, FeedName, FeedNumber, RawResponse, Selection,
     Stream, Subscription,
 };
 use proptest::prelude::*;
@@ -125,7 +125,7 @@ fn any_article() -> impl Strategy<Value = Article> {
     )
 }
 
-fn document(stream: &str, title: &str, articles: &[Article]) -> Answer {
+fn document(stream: &str, title: &str, articles: &[Article]) -> RawResponse {
     let mut feeds: Vec<Subscription> = feeds();
     feeds[0].title = title.to_owned();
     feeds[0].site = Some(title.to_owned());

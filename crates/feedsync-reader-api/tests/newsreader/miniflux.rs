@@ -2,10 +2,10 @@
 
 use crate::support::*;
 use feedsync_log::Millis;
-use feedsync_reader_api::miniflux::{self, Refreshed, Request, TOP, User};
+use feedsync_reader_api::miniflux::{self, RefreshTarget, Request, TOP, User};
 use feedsync_reader_api::{
-    Fault, FeedName, FeedNumber, FolderNumber, Label, MOST_ARTICLES, Marking, Order, Selection,
-    Span, Stream,
+    Fault, FeedName, FeedNumber, FolderNumber, Label, MAX_REQUEST_ARTICLES, Marking, Order,
+    Selection, Span, Stream,
 };
 use serde_json::json;
 
@@ -91,7 +91,7 @@ fn entries_are_selected_in_many_ways() {
     assert_eq!(selection("status=read").stream, Stream::Read);
     assert_eq!(selection("status=removed").stream, Stream::Nothing);
     assert_eq!(selection("starred=false").exclude, [Stream::Starred]);
-    assert_eq!(selection("limit=5000").count, miniflux::MOST_ENTRIES);
+    assert_eq!(selection("limit=5000").count, miniflux::MAX_ENTRIES);
     for (order, found) in [
         ("status", Order::Status),
         ("created_at", Order::Received),
@@ -132,7 +132,7 @@ fn every_resource_has_its_request() {
         ("PUT /v1/categories/2000/mark-all-as-read", "", Request::MarkCategoryRead(NEWS)),
         ("PUT /v1/categories/1/mark-all-as-read", "", Request::MarkCategoryRead(FolderNumber::TOP)),
         ("GET /v1/categories/2000/feeds", "", Request::CategoryFeeds(NEWS)),
-        ("PUT /v1/categories/2000/refresh", "", Request::Refresh(Refreshed::Folder(NEWS))),
+        ("PUT /v1/categories/2000/refresh", "", Request::Refresh(RefreshTarget::Folder(NEWS))),
         ("GET /v1/categories/2000/entries/17", "", Request::Entry(articles(&[17])[0])),
         ("GET /v1/feeds/7", "", Request::Feed(feed(7))),
         ("POST /v1/feeds", feed_url, filed(NEWS)),
@@ -146,8 +146,8 @@ fn every_resource_has_its_request() {
         ("PUT /v1/feeds/7", feed_url, update(None, Some(NEWS), Some(address()))),
         ("PUT /v1/feeds/7", r#"{"crawler":true,"title":null}"#, update(None, None, None)),
         ("DELETE /v1/feeds/7", "", Request::DeleteFeed(feed(7))),
-        ("PUT /v1/feeds/7/refresh", "", Request::Refresh(Refreshed::Feed(feed(7)))),
-        ("PUT /v1/feeds/refresh", "", Request::Refresh(Refreshed::All)),
+        ("PUT /v1/feeds/7/refresh", "", Request::Refresh(RefreshTarget::Feed(feed(7)))),
+        ("PUT /v1/feeds/refresh", "", Request::Refresh(RefreshTarget::All)),
         ("PUT /v1/feeds/7/mark-all-as-read", "", Request::MarkFeedRead(feed(7))),
         ("GET /v1/feeds/counters", "", Request::Counters),
         ("GET /v1/feeds/7/icon", "", Request::Icon(feed(7))),
@@ -216,7 +216,7 @@ fn faults_name_the_invalid_part() {
         let found = try_request(line, body).unwrap_err();
         assert_eq!((found.status(), &*found.to_string()), (status, fault), "{line} {body}");
     }
-    let many = vec!["1"; MOST_ARTICLES + 1].join(",");
+    let many = vec!["1"; MAX_REQUEST_ARTICLES + 1].join(",");
     let body = format!(r#"{{"entry_ids":[{many}],"status":"read"}}"#);
     let fault = try_request("PUT /v1/entries", &body).unwrap_err();
     assert_eq!(fault.to_string(), "entry_ids: at most 10000 articles at once");

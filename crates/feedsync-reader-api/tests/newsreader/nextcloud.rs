@@ -2,10 +2,10 @@
 
 use crate::support::*;
 use feedsync_log::Millis;
-use feedsync_reader_api::nextcloud::{self, ItemName, MOST_ITEMS, Request};
+use feedsync_reader_api::nextcloud::{self, ItemName, MAX_ITEMS, Request};
 use feedsync_reader_api::{
-    ArticleNumber, Fault, FeedName, FeedNumber, FolderNumber, Label, MOST_ARTICLES, Marking, Order,
-    Selection, Span, Stream,
+    ArticleNumber, Fault, FeedName, FeedNumber, FolderNumber, Label, MAX_REQUEST_ARTICLES, Marking,
+    Order, Selection, Span, Stream,
 };
 use serde_json::json;
 
@@ -36,7 +36,7 @@ fn of_feed(number: i64) -> Stream {
 }
 
 fn of(stream: Stream) -> Selection {
-    Selection { order: Order::Number, ..Selection::newest(stream, MOST_ITEMS) }
+    Selection { order: Order::Number, ..Selection::newest(stream, MAX_ITEMS) }
 }
 
 fn label(name: &str) -> Label {
@@ -204,7 +204,7 @@ fn faults_name_the_invalid_part() {
         let found = try_request(line, body).unwrap_err();
         assert_eq!((found.status(), &*found.to_string()), (status, fault), "{line} {body}");
     }
-    let many = vec![r#"{"feedId":7,"guidHash":"abc"}"#; MOST_ARTICLES + 1].join(",");
+    let many = vec![r#"{"feedId":7,"guidHash":"abc"}"#; MAX_REQUEST_ARTICLES + 1].join(",");
     let fault = try_request("PUT /items/star/multiple", &format!("{{\"items\":[{many}]}}"));
     assert_eq!(fault.unwrap_err().to_string(), "items: at most 10000 articles at once");
     let refused = nextcloud::refuse(409, "it is there");

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use crate::support::*;
 use feedsync_reader_api::ttrss::{
-    self, Category, FeedsAsked, HeadlinesAsked, MOST_HEADLINES, Refusal, Request, Toggled,
+    self, Category, FeedsRequest, HeadlinesRequest, MAX_HEADLINES, Refusal, Request, Toggled,
 };
 use feedsync_reader_api::{
-    Fault, FeedName, FeedNumber, FolderNumber, MOST_ARTICLES, Marking, Order, Selection, Stream,
-    TagNumber,
+    Fault, FeedName, FeedNumber, FolderNumber, MAX_REQUEST_ARTICLES, Marking, Order, Selection,
+    Stream, TagNumber,
 };
 use serde_json::{Value, json};
 
@@ -46,13 +46,14 @@ fn newsboat_logs_in_asks_and_marks() {
     assert_eq!((call.seq, call.session.unwrap().as_str()), (4, "s1"));
     let asked = Request::Categories { unread_only: false, include_empty: false };
     assert_eq!(call.request, Ok(asked));
-    let all = FeedsAsked { category: Category::Feeds, unread_only: false, offset: 0, limit: None };
+    let all =
+        FeedsRequest { category: Category::Feeds, unread_only: false, offset: 0, limit: None };
     assert_eq!(request("getFeeds", json!({ "cat_id": "-3" })), Request::Feeds(all));
     let members = json!({ "feed_id": 7, "show_content": true, "include_attachments": "1" });
-    let asked = HeadlinesAsked {
+    let asked = HeadlinesRequest {
         feed: "7".to_owned(),
         is_category: false,
-        selection: Selection::newest(of_feed(7), MOST_HEADLINES),
+        selection: Selection::newest(of_feed(7), MAX_HEADLINES),
         show_content: true,
         excerpt: None,
         include_attachments: true,
@@ -160,7 +161,7 @@ fn headlines_are_selected_in_many_ways() {
         members["feed_id"] = json!(-4);
         asked(members).selection
     };
-    let plain = Selection::newest(Stream::All, MOST_HEADLINES);
+    let plain = Selection::newest(Stream::All, MAX_HEADLINES);
     for members in [
         json!({}),
         json!({ "limit": 0, "since_id": 0, "search": "", "view_mode": "adaptive" }),
@@ -182,7 +183,8 @@ fn every_operation_has_its_request() {
     let address = || "https://a.example/feed".parse().unwrap();
     let filed = |folder| Request::Subscribe { address: address(), folder };
     let week = Some(Duration::from_secs(7 * 24 * 60 * 60));
-    let some = FeedsAsked { category: Category::All, unread_only: true, offset: 2, limit: Some(5) };
+    let some =
+        FeedsRequest { category: Category::All, unread_only: true, offset: 2, limit: Some(5) };
     for (operation, members, asked) in [
         ("logout", json!({}), Request::Logout),
         ("isLoggedIn", json!({}), Request::IsLoggedIn),
@@ -298,7 +300,7 @@ fn faults_are_reported_in_the_body() {
         let fault = try_request(body).unwrap_err();
         assert_eq!((Refusal::from(&fault), &*fault.to_string()), (refusal, reason), "{body}");
     }
-    let many = vec!["1"; MOST_ARTICLES + 1].join(",");
+    let many = vec!["1"; MAX_REQUEST_ARTICLES + 1].join(",");
     let fault = try_request(&format!("op=getArticle&article_id={many}")).unwrap_err();
     assert_eq!(fault.to_string(), "article_id: at most 10000 articles at once");
     for (line, body, status) in

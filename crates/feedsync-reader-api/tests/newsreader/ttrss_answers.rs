@@ -1,8 +1,10 @@
 //! Members that newsreaders read in the responses of Tiny Tiny RSS.
 
 use crate::support::*;
-use feedsync_reader_api::ttrss::{self, Category, FeedsAsked, LEVEL, Request, Subscribed, Unread};
-use feedsync_reader_api::{Answer, FeedNumber, FolderNumber, Stream, Tags};
+use feedsync_reader_api::ttrss::{
+    self, Category, FeedsRequest, LEVEL, Request, Subscribed, Unread,
+};
+use feedsync_reader_api::{FeedNumber, FolderNumber, RawResponse, Stream, Tags};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -15,7 +17,7 @@ fn request(operation: &str, mut members: Value) -> Request {
 }
 
 /// Content of a successful response.
-fn content(answer: &Answer) -> Value {
+fn content(answer: &RawResponse) -> Value {
     let mut answer = json(answer);
     assert_eq!((&answer["seq"], &answer["status"]), (&json!(3), &json!(0)));
     answer["content"].take()
@@ -34,7 +36,7 @@ fn feeds_and_categories_are_shown_as_newsreaders_need_them() {
     let unread = Unread { starred: 1, fresh: 0, tags: &counted };
     let later = -1_025 - counted[0].0.number.get();
     let shown = |category, unread_only, offset, limit| {
-        let asked = FeedsAsked { category, unread_only, offset, limit };
+        let asked = FeedsRequest { category, unread_only, offset, limit };
         let shown = content(&ttrss::feeds(3, &asked, &feeds, &unread));
         let numbers: Vec<i64> =
             shown.as_array().unwrap().iter().map(|feed| feed["id"].as_i64().unwrap()).collect();
@@ -174,7 +176,7 @@ proptest! {
             prop_assert!(i32::try_from(listed["id"].as_i64().unwrap()).is_ok());
             let found = request("getUnread", json!({ "feed_id": listed["id"] }));
             let Request::Unread(Stream::NumberedTag(number)) = found else { panic!("{found:?}") };
-            prop_assert_eq!(tags.numbered_as(number), Some(&shown.tag));
+            prop_assert_eq!(tags.find_by_number(number), Some(&shown.tag));
         }
     }
 }

@@ -19,7 +19,7 @@ pub(super) const STATE: &str = "state";
 
 /// A new outline.
 pub(super) fn outline(feed: &FeedAddress, state: &FeedState) -> Payload {
-    let said = Said::expected(feed, state);
+    let said = OutlineValues::expected(feed, state);
     let bare = Entry {
         title: Some(said.text.clone()),
         links: vec![Link::new("feed", said.address.as_str())],
@@ -34,7 +34,7 @@ pub(super) fn revised(payload: &Payload, feed: &FeedAddress, state: &FeedState) 
     if payload.format != Format::Opml {
         return outline(feed, state);
     }
-    let said = Said::expected(feed, state);
+    let said = OutlineValues::expected(feed, state);
     let mut payload = with_attribute(payload, "text", Some(&said.text));
     if attribute(&payload, "title").is_some() {
         payload = with_attribute(&payload, "title", Some(&said.text));
@@ -61,7 +61,7 @@ pub(super) fn address(payload: &Payload) -> Option<FeedAddress> {
 }
 
 /// The state of a feed in a version: its document, and the changes that other programs made besides it.
-pub(super) fn told(
+pub(super) fn state_in_version(
     version: &Version<Payload>,
     feed: &FeedAddress,
 ) -> Result<FeedState, DocumentError> {
@@ -73,7 +73,7 @@ pub(super) fn told(
         // The outline was made by another program, or another program removed, added or damaged its document.
         _ => (FeedState::default(), false),
     };
-    let expected = Said::expected(feed, &state);
+    let expected = OutlineValues::expected(feed, &state);
     let mut beside = Vec::new();
     if version.deleted == state.is_subscribed() || !is_written_by_us {
         beside.push(match version.deleted {
@@ -97,7 +97,7 @@ pub(super) fn told(
             beside.push(Action::FeedMoved { to: address });
         }
     }
-    let mut stamp = made(version.dot());
+    let mut stamp = stamp_of(version.dot());
     // The program that changed the outline had its document, so the change is later, whatever the clock says.
     stamp.tick = stamp.tick.max(state.latest().map(Tick::next).unwrap_or_default());
     for action in beside {
@@ -107,7 +107,7 @@ pub(super) fn told(
 }
 
 /// Stamp for an update: its author, and the end of its second.
-fn made(update: &Update) -> Stamp {
+fn stamp_of(update: &Update) -> Stamp {
     let seconds = update.when().map_or(0, |when| when.unix_seconds());
     let millis = u64::try_from(seconds).unwrap_or_default().saturating_mul(1_000);
     // The greatest value would be written as the end of time, so the stamp stays below it.
@@ -120,13 +120,13 @@ fn made(update: &Update) -> Stamp {
 }
 
 /// The values that an outline states besides its document.
-struct Said {
+struct OutlineValues {
     text: String,
     address: FeedAddress,
     category: Option<String>,
 }
 
-impl Said {
+impl OutlineValues {
     /// The values that this program writes for a state.
     fn expected(feed: &FeedAddress, state: &FeedState) -> Self {
         let address = state.moved_to().unwrap_or(feed).clone();

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::address::without_tracking;
-use super::telling::{Telling, content, link, title};
+use super::document_article::{DocumentArticle, content, link, title};
 use crate::article::{ArticleId, hash};
 
 /// Assigns ids, none of them twice.
@@ -20,12 +20,12 @@ impl Names {
     /// Assigns ids to new articles.
     pub(super) fn all(
         mut self,
-        new: &[&Telling<'_>],
+        new: &[&DocumentArticle<'_>],
         is_shared: impl Fn(&u64) -> bool,
     ) -> Vec<ArticleId> {
         let mut ids = Vec::with_capacity(new.len());
-        for telling in new {
-            let id = names(telling, &is_shared)
+        for document_article in new {
+            let id = names(document_article, &is_shared)
                 .filter_map(|name| ArticleId::of(&name))
                 .find(|id| !self.taken.contains(id));
             self.taken.extend(id.clone());
@@ -38,14 +38,17 @@ impl Names {
 
 /// Candidates for the name of an article, the best first: its name alone, or with a hash of what
 /// distinguishes it.
-fn names(telling: &Telling<'_>, is_shared: impl Fn(&u64) -> bool) -> impl Iterator<Item = String> {
-    let Telling { name, entry, traces } = telling;
+fn names(
+    document_article: &DocumentArticle<'_>,
+    is_shared: impl Fn(&u64) -> bool,
+) -> impl Iterator<Item = String> {
+    let DocumentArticle { name, entry, hashes } = document_article;
     let (link, title, content) = (without_tracking(link(entry)), title(entry), content(entry));
     let is_shared = |trace: Option<u64>| trace.is_some_and(|trace| is_shared(&trace));
     let extended = move |distinction: String| format!("{name}#{}", &distinction[..16]);
 
-    let alone = (!is_shared(traces.name)).then(|| name.clone());
-    let by_link = (!is_shared(traces.named_link())).then(|| hash(&["link", &link]));
+    let alone = (!is_shared(hashes.name)).then(|| name.clone());
+    let by_link = (!is_shared(hashes.named_link())).then(|| hash(&["link", &link]));
     let by_title = (!title.is_empty()).then(|| hash(&["title", &link, title]));
     let by_content = hash(&["content", &link, content]);
     let again =

@@ -19,7 +19,7 @@ fn entry((id, link, title, content): (&str, &str, &str, &str)) -> Entry {
 
 fn ids(said: &[(&str, &str, &str, &str)]) -> Vec<String> {
     let entries: Vec<_> = said.iter().copied().map(entry).collect();
-    identify(&entries, Remembered::default()).0.iter().map(ArticleId::to_string).collect()
+    identify(&entries, IdentificationState::default()).0.iter().map(ArticleId::to_string).collect()
 }
 
 #[test]

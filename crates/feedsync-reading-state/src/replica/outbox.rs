@@ -63,7 +63,7 @@ impl Outbox {
     }
 
     /// Removes a record that was found in the log, and those that it makes redundant.
-    pub(super) fn met(&mut self, record: &Record) {
+    pub(super) fn remove_appended(&mut self, record: &Record) {
         if self.records.is_empty() {
             return;
         }
@@ -127,7 +127,8 @@ impl Outbox {
 /// understood.
 fn is_known(record: &Record, log: &ReaderState) -> bool {
     Change::from(record).delta().is_some_and(|(feed, delta)| {
-        log.feed(feed.as_str()).is_some_and(|known| delta.beyond(known, &feed).is_empty())
+        log.feed(feed.as_str())
+            .is_some_and(|known| delta.changes_missing_in(known, &feed).is_empty())
     })
 }
 

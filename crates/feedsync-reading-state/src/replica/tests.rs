@@ -4,7 +4,7 @@ use super::*;
 
 fn replica(device: &str) -> Replica {
     let mut replica = Replica::new(device.parse().unwrap());
-    replica.keep_by("the log".to_owned());
+    replica.set_log("the log".to_owned());
     replica
 }
 
@@ -271,7 +271,7 @@ fn first_log_gets_earlier_changes_once() {
         laptop.act(&feed(), &action, Millis::new(1));
     }
     assert_eq!(laptop.waiting_count(), 0);
-    laptop.keep_by("the log".to_owned());
+    laptop.set_log("the log".to_owned());
     let mut session = laptop.session();
     while !session.is_in_step() {
         let ask = session.next(&[]).unwrap();

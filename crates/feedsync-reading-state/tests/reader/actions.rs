@@ -2,7 +2,9 @@
 
 use crate::support::*;
 use feedsync_log::{Line, Millis};
-use feedsync_reading_state::{Action, Change, MOST_KEPT, MOST_KEPT_BYTES, ReaderState};
+use feedsync_reading_state::{
+    Action, Change, MAX_PRESERVED_CHANGE_BYTES, MAX_PRESERVED_CHANGES, ReaderState,
+};
 use proptest::prelude::*;
 
 fn of_feed(act: &str, details: &str) -> String {
@@ -110,7 +112,9 @@ fn unknown_records_have_no_effect_and_are_preserved() {
         assert!(state.apply(&record), "{line}");
         assert!(!state.apply(&record), "{line}");
         assert_eq!((state.feeds().count(), state.kept()), (0, 1), "{line}");
-        let [change] = &state.beyond(&ReaderState::default())[..] else { panic!("{line}") };
+        let [change] = &state.changes_missing_in(&ReaderState::default())[..] else {
+            panic!("{line}")
+        };
         assert_eq!(change.clone().recorded(record.id.clone()), record, "{line}");
     }
 }
@@ -121,13 +125,14 @@ fn preserved_records_are_bounded_to_the_latest() {
         let line = of_feed("share", details).replace("5.0", &format!("{number}.0"));
         Change::from(&record(&line))
     };
-    let changes: Vec<_> = (0..MOST_KEPT + 10).map(|number| change(number, "")).collect();
+    let changes: Vec<_> =
+        (0..MAX_PRESERVED_CHANGES + 10).map(|number| change(number, "")).collect();
     let (ascending, descending) = (state(&changes), state(changes.iter().rev()));
     assert_eq!(ascending, descending);
-    assert_eq!(ascending.kept(), MOST_KEPT);
-    let kept = ascending.beyond(&ReaderState::default());
+    assert_eq!(ascending.kept(), MAX_PRESERVED_CHANGES);
+    let kept = ascending.changes_missing_in(&ReaderState::default());
     assert_eq!(kept[..], changes[10..]);
-    let long = format!(r#","note":"{}""#, "x".repeat(MOST_KEPT_BYTES));
+    let long = format!(r#","note":"{}""#, "x".repeat(MAX_PRESERVED_CHANGE_BYTES));
     assert!(!ReaderState::default().apply_change(&change(1, &long)));
 }
 
@@ -153,7 +158,7 @@ fn mark_as_unread_is_recorded_only_if_it_has_an_effect() {
         (up_to.clone(), Some(millis(3)), false),
         (up_to, None, false),
     ] {
-        assert_eq!(unread(at).is_told_by(&state), is_told, "{at:?}");
+        assert_eq!(unread(at).is_included_in(&state), is_told, "{at:?}");
     }
 }
 

@@ -1,7 +1,9 @@
 //! Ordering of subscriptions, and moved feeds.
 
 use crate::support::*;
-use feedsync_reading_state::{Action, FeedAddress, NoOther, Place, Position, ReaderState};
+use feedsync_reading_state::{
+    Action, FeedAddress, InvalidTarget, MoveTarget, Position, ReaderState,
+};
 use proptest::prelude::*;
 
 /// Subscriptions named by letters; a digit after a letter is the position.
@@ -16,7 +18,7 @@ fn subscribed(texts: &[&str]) -> ReaderState {
 }
 
 /// Moves feeds to a target, at that time; returns the number of positions that were set.
-fn put(state: &mut ReaderState, names: &[&str], place: &Place, when: &str) -> usize {
+fn put(state: &mut ReaderState, names: &[&str], place: &MoveTarget, when: &str) -> usize {
     let feeds: Vec<FeedAddress> = names.iter().map(|name| feed(name)).collect();
     let arranged = state.view().arrange(&feeds, place).unwrap();
     let count = arranged.len();
@@ -35,13 +37,13 @@ fn order(state: &ReaderState) -> String {
 #[test]
 fn moved_subscription_is_at_its_target_and_others_keep_their_positions() {
     let mut state = subscribed(&["a1", "b2", "c3"]);
-    assert_eq!(put(&mut state, &["d"], &Place::Last, "2.0@a"), 1);
+    assert_eq!(put(&mut state, &["d"], &MoveTarget::Last, "2.0@a"), 1);
     assert_eq!(order(&state), "abcd");
-    assert_eq!(put(&mut state, &["d"], &Place::Before(feed("a")), "3.0@a"), 1);
+    assert_eq!(put(&mut state, &["d"], &MoveTarget::Before(feed("a")), "3.0@a"), 1);
     assert_eq!(order(&state), "dabc");
-    assert_eq!(put(&mut state, &["d"], &Place::After(feed("b")), "4.0@a"), 1);
+    assert_eq!(put(&mut state, &["d"], &MoveTarget::After(feed("b")), "4.0@a"), 1);
     assert_eq!(order(&state), "abdc");
-    assert_eq!(put(&mut state, &["x", "y"], &Place::Last, "5.0@a"), 2);
+    assert_eq!(put(&mut state, &["x", "y"], &MoveTarget::Last, "5.0@a"), 2);
     assert_eq!(order(&state), "abdcxy");
 }
 
@@ -49,42 +51,42 @@ fn moved_subscription_is_at_its_target_and_others_keep_their_positions() {
 fn subscription_at_its_target_is_unchanged() {
     let mut state = subscribed(&["a1", "b2", "c3"]);
     for (name, place) in [
-        ("c", Place::Last),
-        ("a", Place::Before(feed("b"))),
-        ("b", Place::After(feed("a"))),
-        ("b", Place::Before(feed("c"))),
+        ("c", MoveTarget::Last),
+        ("a", MoveTarget::Before(feed("b"))),
+        ("b", MoveTarget::After(feed("a"))),
+        ("b", MoveTarget::Before(feed("c"))),
     ] {
         assert_eq!(put(&mut state, &[name], &place, "2.0@a"), 0, "{name} {place:?}");
     }
-    assert_eq!(put(&mut state, &[], &Place::Last, "2.0@a"), 0);
+    assert_eq!(put(&mut state, &[], &MoveTarget::Last, "2.0@a"), 0);
 }
 
 #[test]
 fn others_get_new_positions_when_there_is_no_room() {
     // Two subscriptions with one position are ordered by their addresses.
     let mut state = subscribed(&["a1", "b1", "c1"]);
-    put(&mut state, &["x"], &Place::After(feed("a")), "2.0@a");
+    put(&mut state, &["x"], &MoveTarget::After(feed("a")), "2.0@a");
     assert_eq!(order(&state), "axbc");
     // Subscriptions without a position come last.
     let mut state = subscribed(&["c1", "a", "b"]);
-    assert_eq!(put(&mut state, &["x"], &Place::After(feed("a")), "2.0@a"), 2);
+    assert_eq!(put(&mut state, &["x"], &MoveTarget::After(feed("a")), "2.0@a"), 2);
     assert_eq!(order(&state), "caxb");
     let mut state = subscribed(&["c1", "a", "b"]);
-    assert_eq!(put(&mut state, &["x"], &Place::Before(feed("c")), "2.0@a"), 1);
+    assert_eq!(put(&mut state, &["x"], &MoveTarget::Before(feed("c")), "2.0@a"), 1);
     assert_eq!(order(&state), "xcab");
 }
 
 #[test]
 fn target_that_is_not_another_subscription_is_an_error() {
     let state = subscribed(&["a1"]);
-    let beside = |name: &str| state.view().arrange(&[feed("a")], &Place::After(feed(name)));
-    assert_eq!(beside("a"), Err(NoOther(feed("a"))));
-    assert_eq!(beside("b"), Err(NoOther(feed("b"))));
+    let beside = |name: &str| state.view().arrange(&[feed("a")], &MoveTarget::After(feed(name)));
+    assert_eq!(beside("a"), Err(InvalidTarget(feed("a"))));
+    assert_eq!(beside("b"), Err(InvalidTarget(feed("b"))));
 }
 
 /// Applies the actions for a moved feed.
 fn moved(state: &mut ReaderState, from: &str, to: &str, when: &str) -> usize {
-    let actions = state.view().moving(&feed(from), &feed(to));
+    let actions = state.view().move_actions(&feed(from), &feed(to));
     let count = actions.len();
     for (feed, action) in actions {
         state.join_feed(feed, action.state(stamp(when)));
@@ -157,9 +159,9 @@ proptest! {
         let texts: Vec<String> = known.iter().map(|(name, place)| format!("{name}{place}")).collect();
         let mut state = subscribed(&texts.iter().map(String::as_str).collect::<Vec<_>>());
         let place = match which {
-            0 => Place::Last,
-            1 => Place::Before(feed(&beside)),
-            _ => Place::After(feed(&beside)),
+            0 => MoveTarget::Last,
+            1 => MoveTarget::Before(feed(&beside)),
+            _ => MoveTarget::After(feed(&beside)),
         };
         prop_assume!(which == 0 || beside != name && known.contains_key(&beside));
         let before = order(&state).replace(&name, "");

@@ -257,7 +257,7 @@ fn a_snapshot_is_read_whole_or_not_at_all() {
         (whole.replacen("snapshot", "log", 1), 1, |fault| *fault == SnapshotFault::Header),
         (whole.replace("\"kept\":1", "\"kept\":2"), 4, |fault| *fault == SnapshotFault::Count(4)),
         (whole.replace("\"kept\":1", "\"kept\":0"), 4, |fault| *fault == SnapshotFault::Count(2)),
-        (whole.replace("//b.", "//a."), 3, |fault| *fault == SnapshotFault::Again),
+        (whole.replace("//b.", "//a."), 3, |fault| *fault == SnapshotFault::DuplicateFeed),
         (whole.replace("2.0@a", "2.0"), 3, |fault| matches!(fault, SnapshotFault::Document(_))),
         (whole.replace("\"act\":\"share\",", ""), 4, |fault| *fault == SnapshotFault::Change),
         (format!("{whole}\n"), 5, |fault| *fault == SnapshotFault::Count(3)),

@@ -2,7 +2,7 @@
 
 use feedsync_core::Timestamp;
 use feedsync_formats::{Entry, Link, entry};
-use feedsync_reading_state::{ArticleId, MOST_REMEMBERED, Remembered, identify};
+use feedsync_reading_state::{ArticleId, IdentificationState, MAX_REMEMBERED_ARTICLES, identify};
 use feedsync_test::corpora::{corpora, fixtures};
 use proptest::prelude::*;
 
@@ -48,22 +48,23 @@ impl Said {
 
 /// A device with the state that it remembers of the feed.
 #[derive(Default)]
-struct Device(Remembered);
+struct Device(IdentificationState);
 
 impl Device {
     /// The ids of a document that the device reads; its state is stored and parsed in between.
     fn read(&mut self, document: &[Said]) -> Vec<String> {
         let stored = serde_json::to_string(&self.0).unwrap();
         let entries: Vec<_> = document.iter().map(Said::entry).collect();
-        let (ids, remembered) = identify(&entries, serde_json::from_str(&stored).unwrap());
-        self.0 = remembered;
+        let (ids, identification_state) =
+            identify(&entries, serde_json::from_str(&stored).unwrap());
+        self.0 = identification_state;
         ids.iter().map(ArticleId::to_string).collect()
     }
 
     /// Reads so many other articles that no earlier ones are remembered.
     fn forget(&mut self) {
         let other = |number| said(&format!("urn:{number}"), "", "", "", 0);
-        let others: Vec<_> = (0..MOST_REMEMBERED).map(other).collect();
+        let others: Vec<_> = (0..MAX_REMEMBERED_ARTICLES).map(other).collect();
         self.read(&others);
         assert!(self.0.articles().all(|id| id.as_str().starts_with("urn:")));
     }
@@ -263,28 +264,29 @@ fn later_devices_agree_on_ids_where_names_are_unique() {
 
 #[test]
 fn remembered_articles_are_bounded_to_the_last_documents() {
-    let many = MOST_REMEMBERED as i64 + 100;
+    let many = MAX_REMEMBERED_ARTICLES as i64 + 100;
     let article = |number: i64| {
         said(&format!("g{}", number / 2), &format!("http://a/{number}"), "A", "", number)
     };
     let document: Vec<_> = (0..many).map(article).collect();
     let mut device = Device::default();
     let ids = device.read(&document);
-    assert_eq!(device.0.articles().count(), MOST_REMEMBERED);
+    assert_eq!(device.0.articles().count(), MAX_REMEMBERED_ARTICLES);
     assert_eq!(device.read(&document), ids);
     let new = device.read(&[said("new", "", "B", "", 0)]);
     assert_eq!(device.0.articles().next().map(ArticleId::as_str), Some(&*new[0]));
-    assert_eq!(device.0.articles().count(), MOST_REMEMBERED);
+    assert_eq!(device.0.articles().count(), MAX_REMEMBERED_ARTICLES);
 }
 
 #[test]
 fn malformed_remembered_state_is_rejected() {
-    let read =
-        |text: &str| serde_json::from_str::<Remembered>(text).map_err(|error| error.to_string());
+    let read = |text: &str| {
+        serde_json::from_str::<IdentificationState>(text).map_err(|error| error.to_string())
+    };
     assert!(read(r#"{"articles":[["x",{"name":1}],["y",{}]],"shared":[1]}"#).is_ok());
     let twice = read(r#"{"articles":[["x",{}],["x",{}]],"shared":[]}"#).unwrap_err();
     assert!(twice.contains("\"x\" is there twice"), "{twice}");
-    let many = vec!["1"; MOST_REMEMBERED + 1].join(",");
+    let many = vec!["1"; MAX_REMEMBERED_ARTICLES + 1].join(",");
     let many = read(&format!(r#"{{"articles":[],"shared":[{many}]}}"#)).unwrap_err();
     assert!(many.contains("at most 4096"), "{many}");
     assert!(read(r#"{"articles":[["",{}]],"shared":[]}"#).unwrap_err().contains("an article's id"));
@@ -296,11 +298,11 @@ fn every_entry_of_every_feed_is_identified_consistently() {
     for document in fixtures().into_iter().chain(corpora()) {
         let entries: Vec<_> = document.payloads().iter().map(entry).collect();
         count += entries.len();
-        let (ids, remembered) = identify(&entries, Remembered::default());
+        let (ids, identification_state) = identify(&entries, IdentificationState::default());
         assert_eq!(ids.len(), entries.len(), "{}", document.path.display());
         assert_eq!(
-            identify(&entries, remembered.clone()),
-            (ids, remembered),
+            identify(&entries, identification_state.clone()),
+            (ids, identification_state),
             "{}",
             document.path.display()
         );
@@ -356,9 +358,9 @@ proptest! {
         let mut device = Device::default();
         for document in &documents {
             let ids = device.read(document);
-            let remembered = device.0.clone();
+            let identification_state = device.0.clone();
             prop_assert_eq!(device.read(document), ids);
-            prop_assert_eq!(&device.0, &remembered);
+            prop_assert_eq!(&device.0, &identification_state);
         }
     }
 

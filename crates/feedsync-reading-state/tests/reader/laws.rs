@@ -136,10 +136,10 @@ proptest! {
         let up_tos = state.up_tos();
         prop_assert!(up_tos.is_sorted_by(|one, other| one.at < other.at && one.stamp > other.stamp));
         let nothing = FeedState::default();
-        for change in state.beyond(&nothing, &feed("a")) {
+        for change in state.changes_missing_in(&nothing, &feed("a")) {
             let (_, delta) = change.delta().unwrap();
             let mut without = FeedState::default();
-            for other in state.beyond(&nothing, &feed("a")).iter().filter(|other| **other != change) {
+            for other in state.changes_missing_in(&nothing, &feed("a")).iter().filter(|other| **other != change) {
                 without.join(other.delta().unwrap().1);
             }
             prop_assert!(without.join(delta), "{:?} says nothing", change);
@@ -150,21 +150,21 @@ proptest! {
     /// LR16).
     #[test]
     fn difference_brings_another_state_to_the_union(one in any_state(), other in any_state()) {
-        let changes = one.beyond(&other);
+        let changes = one.changes_missing_in(&other);
         prop_assert!(changes.is_sorted_by(|one, other| one.stamp <= other.stamp));
         let mut told = other.clone();
         for change in &changes {
             prop_assert!(told.apply_change(change), "{:?} was known", change);
         }
         prop_assert_eq!(&told, &joined(one.clone(), &other));
-        prop_assert_eq!(one.beyond(&told), vec![]);
+        prop_assert_eq!(one.changes_missing_in(&told), vec![]);
     }
 
     /// An action whose effect a state already includes needs no record, and recording it anyway changes no
     /// result (LR16).
     #[test]
     fn redundant_action_changes_no_visible_result(state in any_feed_state(), action in any_action()) {
-        if !action.is_told_by(&state) {
+        if !action.is_included_in(&state) {
             return Ok(());
         }
         let mut after = state.clone();
@@ -190,7 +190,7 @@ proptest! {
     #[test]
     fn the_latest_tick_is_known(changes in any_changes()) {
         let state = state(&changes);
-        let stamps = state.beyond(&ReaderState::default()).into_iter().map(|change| change.stamp.tick);
+        let stamps = state.changes_missing_in(&ReaderState::default()).into_iter().map(|change| change.stamp.tick);
         prop_assert_eq!(state.latest(), stamps.max());
     }
 }

@@ -140,7 +140,7 @@ proptest! {
         let mut joined = after.clone();
         joined.join(state.clone());
         prop_assert_eq!(&joined, &state);
-        for change in state.beyond(&after, &feed("a")) {
+        for change in state.changes_missing_in(&after, &feed("a")) {
             prop_assert_eq!(&change.object.id, "x");
             prop_assert!(matches!(&*change.act, "read" | "unread"), "{:?}", change);
             prop_assert!(change.stamp.tick.millis() < millis(before));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::support::*;
 use feedsync_formats::ReadError;
 use feedsync_reading_state::{
-    Action, AddressError, Branch, FeedAddress, Filing, Folder, MOST_FOLDERS, ReaderState,
+    Action, AddressError, Branch, FeedAddress, Folder, ImportPolicy, MAX_FOLDER_DEPTH, ReaderState,
     SubscriptionList, Title,
 };
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ fn list(inside: &str) -> SubscriptionList {
 
 /// The state after a list was imported, at that time.
 fn taken_in(list: &SubscriptionList, state: ReaderState, when: &str) -> ReaderState {
-    let actions = list.actions(&state.view(), Filing::Kept);
+    let actions = list.actions(&state.view(), ImportPolicy::KeepExisting);
     after(state, actions, when)
 }
 
@@ -78,15 +78,15 @@ fn folders_are_outlines_around_feeds() {
 
 #[test]
 fn deep_folders_become_paths() {
-    let depth = MOST_FOLDERS + 4;
+    let depth = MAX_FOLDER_DEPTH + 4;
     let open: String = (0..depth).map(|number| format!("<outline text='f{number}'>")).collect();
     let list = list(&format!(
         "{open}<outline text='A' xmlUrl='http://a/'/>{}",
         "</outline>".repeat(depth)
     ));
     let names = list.feeds[0].folder.names();
-    assert_eq!(names.len(), MOST_FOLDERS);
-    assert_eq!(names[MOST_FOLDERS - 1].as_str(), "f15/f16/f17/f18/f19");
+    assert_eq!(names.len(), MAX_FOLDER_DEPTH);
+    assert_eq!(names[MAX_FOLDER_DEPTH - 1].as_str(), "f15/f16/f17/f18/f19");
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn import_keeps_existing_subscriptions_and_adds_new_ones_after_them() {
         seen(&kept.view().tree()),
         "http://a/ Some(\"A\") Folder([]); http://b/ Some(\"B\") Folder([]); http://c/ Some(\"C\") Folder([])"
     );
-    let refiled = second.actions(&state.view(), Filing::Listed);
+    let refiled = second.actions(&state.view(), ImportPolicy::ReplaceExisting);
     assert_eq!(
         seen(&after(state, refiled, "2.0@a").view().tree()),
         "http://a/ Some(\"A\") Folder([]); \"F\"(http://b/ Some(\"B2\") Folder([\"F\"])); http://c/ Some(\"C\") Folder([])"
@@ -132,7 +132,7 @@ fn import_does_not_override_later_filing() {
     let named = Action::Rename { title: None };
     let address: FeedAddress = "http://a/".parse().unwrap();
     let filed = after(state, vec![(address.clone(), moved), (address.clone(), named)], "2.0@a");
-    assert_eq!(there.actions(&filed.view(), Filing::Kept), []);
+    assert_eq!(there.actions(&filed.view(), ImportPolicy::KeepExisting), []);
     // Values that were never set are imported.
     let unsaid = after(ReaderState::default(), vec![(address.clone(), bare())], "1.0@a");
     let done = taken_in(&there, unsaid.clone(), "2.0@a");
@@ -163,7 +163,7 @@ fn moved_feed_is_imported_once() {
     let state = after(ReaderState::default(), vec![(old.parse().unwrap(), moved)], "1.0@a");
     let list =
         list("<outline text='A' xmlUrl='http://old/'/><outline text='B' xmlUrl='http://new/'/>");
-    let actions = list.actions(&state.view(), Filing::Kept);
+    let actions = list.actions(&state.view(), ImportPolicy::KeepExisting);
     let [(feed, Action::Subscribe { title, .. })] = &actions[..] else { panic!("{actions:?}") };
     assert_eq!((feed.as_str(), title.as_ref().unwrap().as_str()), (new, "A"));
 }
@@ -248,7 +248,7 @@ proptest! {
         let again = taken_in(&list, ReaderState::default(), "2.0@b");
         prop_assert_eq!(seen(&again.view().tree()), seen(&state.view().tree()));
         prop_assert_eq!(again.view().opml("Subscriptions"), opml);
-        for filing in [Filing::Kept, Filing::Listed] {
+        for filing in [ImportPolicy::KeepExisting, ImportPolicy::ReplaceExisting] {
             let unchanged = list.actions(&state.view(), filing);
             prop_assert_eq!(unchanged, Vec::<(FeedAddress, Action)>::new());
         }

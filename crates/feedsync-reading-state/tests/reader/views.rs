@@ -48,9 +48,13 @@ fn subscriptions_stand_in_their_folders_by_position_then_title_then_address() {
         ("i", Action::Rename { title: None }, "2.0@x"),
     ]);
     assert_eq!(drawn(&state.view().tree()), "News(b f Local(c)) a d e g");
-    let filed: String =
-        state.view().filed().iter().map(|known| known.address.as_str()[8..9].to_owned()).collect();
-    assert_eq!(filed, "bfcadeg");
+    let subscriptions_by_folder: String = state
+        .view()
+        .subscriptions_by_folder()
+        .iter()
+        .map(|known| known.address.as_str()[8..9].to_owned())
+        .collect();
+    assert_eq!(subscriptions_by_folder, "bfcadeg");
     assert_eq!(state.view().subscriptions().len(), 7);
 }
 

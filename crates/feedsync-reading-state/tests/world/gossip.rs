@@ -212,7 +212,7 @@ impl<C: Carrier> Node<C> {
         let local = Millis::new(now.saturating_add_signed(self.skew));
         let before = self.replica.state().clone();
         if self.replica.act(&feed, &action, local) {
-            deeds.done(&self.replica.state().beyond(&before), &before, now);
+            deeds.done(&self.replica.state().changes_missing_in(&before), &before, now);
         }
         self.edits += 1;
         // Each edit has its own authoring line, so that none covers edits that it has not seen.
@@ -222,7 +222,7 @@ impl<C: Carrier> Node<C> {
 
     fn receive(&mut self, message: C::Message) {
         self.held.receive(message);
-        self.replica.take_in(self.held.told());
+        self.replica.merge_state(self.held.told());
     }
 }
 

@@ -42,7 +42,7 @@ pub(crate) struct World {
 
 /// A replica that is synchronized through the log of this simulation.
 fn kept(mut replica: Replica) -> Replica {
-    replica.keep_by("the log".to_owned());
+    replica.set_log("the log".to_owned());
     replica
 }
 
@@ -101,7 +101,7 @@ impl World {
         let now = Millis::new(self.now.saturating_add_signed(*skew));
         let before = replica.state().clone();
         if replica.act(&feed, &action, now) {
-            let change = replica.state().beyond(&before);
+            let change = replica.state().changes_missing_in(&before);
             self.deeds.done(&change, &before, self.now);
         }
         *disk = replica.write();
@@ -194,7 +194,7 @@ impl World {
         let node = &mut self.nodes[node];
         node.session = None;
         if self.random.random_bool(0.7) {
-            node.replica.was_compacted(&compaction.header, answer.etag, answer.generation);
+            node.replica.record_compaction(&compaction.header, answer.etag, answer.generation);
             node.disk = node.replica.write();
         }
     }
@@ -250,7 +250,7 @@ impl World {
 
 /// Checks that two states are equal, and reports the differences.
 pub(crate) fn same(found: &ReaderState, expected: &ReaderState, who: &str) {
-    let (lacks, invents) = (expected.beyond(found), found.beyond(expected));
+    let (lacks, invents) = (expected.changes_missing_in(found), found.changes_missing_in(expected));
     assert!(found == expected, "{who} lacks {lacks:#?} and invents {invents:#?}");
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use feedsync_store::UserName;
 use http::{HeaderValue, StatusCode, header};
 
-use super::recent::Recent;
+use super::recent::ExpiringCache;
 use crate::http::bucket::Bucket;
 use crate::http::clients::Key;
 use crate::http::problem::Problem;
@@ -22,21 +22,21 @@ struct Rate {
     each: Duration,
 }
 
-const ADDRESS: Rate = Rate { most: 20.0, each: Duration::from_secs(3) };
-const USER: Rate = Rate { most: 10.0, each: Duration::from_secs(6) };
+const ADDRESS_RATE: Rate = Rate { most: 20.0, each: Duration::from_secs(3) };
+const USER_RATE: Rate = Rate { most: 10.0, each: Duration::from_secs(6) };
 
 /// Remaining attempts. At most 100,000 keys are stored; the keys idle longest are evicted. An evicted
 /// key has all its attempts again, as it would have by then.
 pub(super) struct Attempts {
-    left: Recent<Option<Key>, Bucket>,
+    left: ExpiringCache<Option<Key>, Bucket>,
     /// Makes reading and writing the remaining attempts one step.
     turn: Mutex<()>,
 }
 
 fn rate(key: &Option<Key>) -> Rate {
     match key {
-        Some(Key::Person(_)) => USER,
-        Some(Key::Address(_)) | None => ADDRESS,
+        Some(Key::Person(_)) => USER_RATE,
+        Some(Key::Address(_)) | None => ADDRESS_RATE,
     }
 }
 
@@ -49,7 +49,7 @@ fn keys(address: Option<IpAddr>, user: Option<&UserName>) -> impl Iterator<Item 
 
 impl Attempts {
     pub(super) fn new() -> Self {
-        Self { left: Recent::new(100_000, Duration::from_secs(120)), turn: Mutex::new(()) }
+        Self { left: ExpiringCache::new(100_000, Duration::from_secs(120)), turn: Mutex::new(()) }
     }
 
     /// Counts an attempt, or returns the time of the next one (429).

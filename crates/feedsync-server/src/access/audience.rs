@@ -15,7 +15,7 @@ use crate::http::problem::Problem;
 
 /// Maximum number of additional short reads for one page. In a collection with very many drafts, readers
 /// get pages with fewer items than requested, which still link to the next page.
-const READS: usize = 20;
+const MAX_EXTRA_READS: usize = 20;
 
 /// Part of a collection that a principal may see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(crate) enum Audience {
 }
 
 /// Page of a collection as its audience sees it, newest change first.
-pub(crate) struct Seen {
+pub(crate) struct AudiencePage {
     pub(crate) items: Vec<StoredItem>,
     /// Number of the last change on the page if there are older ones.
     pub(crate) older: Option<ChangeNumber>,
@@ -73,10 +73,10 @@ impl Audience {
         name: &CollectionName,
         mut selection: Selection,
         most: usize,
-    ) -> Result<Seen, StoreError> {
+    ) -> Result<AudiencePage, StoreError> {
         let conflicted = selection.conflicted;
         let mut items = Vec::new();
-        let mut reads = READS;
+        let mut reads = MAX_EXTRA_READS;
         loop {
             let limit = PageLimit::items(most - items.len());
             let page = endpoint.store().listing(name, &selection, limit).await?;
@@ -86,7 +86,7 @@ impl Audience {
             reads -= 1;
             // A page may be full by its size in bytes; only items left out here are replaced.
             if older.is_none() || self == Self::All || items.len() >= most || reads == 0 {
-                return Ok(Seen { items, older, collection: page.collection });
+                return Ok(AudiencePage { items, older, collection: page.collection });
             }
             selection.before = older;
         }

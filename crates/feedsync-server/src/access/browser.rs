@@ -12,14 +12,14 @@ use super::session;
 const COOKIE: session::Cookie = session::Cookie::new("feedsync-form", "__Host-feedsync-form");
 
 /// Lifetime of the cookie, in seconds.
-const KEPT: u64 = 30 * 24 * 60 * 60;
+const COOKIE_MAX_AGE: u64 = 30 * 24 * 60 * 60;
 
 /// The browser that requests a page.
 #[derive(Clone, Default)]
-pub(crate) struct Browser(Arc<Known>);
+pub(crate) struct Browser(Arc<BrowserSecret>);
 
 #[derive(Default)]
-struct Known {
+struct BrowserSecret {
     sent: Option<String>,
     /// Value of the cookie that the response sets.
     made: OnceLock<String>,
@@ -31,7 +31,7 @@ impl Browser {
         let sent = COOKIE
             .read(headers, secure)
             .filter(|text| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        Self(Arc::new(Known { sent, made: OnceLock::new() }))
+        Self(Arc::new(BrowserSecret { sent, made: OnceLock::new() }))
     }
 
     /// Secret that only this browser knows. A browser that sent none gets one with the response.
@@ -43,7 +43,9 @@ impl Browser {
     /// Sets the cookie that a handler created.
     pub(crate) fn set_cookie(&self, response: &mut Response, secure: bool) {
         if let Some(made) = self.0.made.get() {
-            response.headers_mut().append(header::SET_COOKIE, COOKIE.set(made, KEPT, secure));
+            response
+                .headers_mut()
+                .append(header::SET_COOKIE, COOKIE.set(made, COOKIE_MAX_AGE, secure));
         }
     }
 }

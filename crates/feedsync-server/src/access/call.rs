@@ -12,7 +12,9 @@ use http::{HeaderMap, Uri};
 use tokio::time::Instant;
 
 use crate::access::browser::Browser;
-use crate::access::{self, Found, Principal, Right, collection_for, collection_name, quotas};
+use crate::access::{
+    self, CheckedCollection, Principal, Right, collection_for, collection_name, quotas,
+};
 use crate::http::address::{PublicBase, View};
 use crate::http::negotiation::{Representation, negotiate, suffixes};
 use crate::http::paths;
@@ -28,14 +30,14 @@ pub(crate) struct Call {
     /// Right that the route requires.
     right: Right,
     /// Collection that the access check read.
-    found: Option<Found>,
+    found: Option<CheckedCollection>,
     /// Time of the access check.
     admitted: Instant,
     pub(crate) uri: Uri,
     pub(crate) query: Query,
     pub(crate) headers: HeaderMap,
     /// Whether the request came to an address that serves databases only.
-    pub(crate) is_of_databases: bool,
+    pub(crate) is_for_databases: bool,
     /// Properties of the browser that requests a page.
     pub(crate) browser: Browser,
     /// Address of the client, if it is known.
@@ -58,7 +60,7 @@ impl Call {
     /// The collection that the path names.
     pub(crate) async fn collection(&self, hub: &Hub) -> Result<Collection, Problem> {
         let name = self.collection_name()?;
-        match self.found.as_ref().and_then(Found::take) {
+        match self.found.as_ref().and_then(CheckedCollection::take) {
             Some(found) if found.name == name => Ok(found),
             _ => Ok(hub.endpoint.collection(&name).await?),
         }
@@ -66,8 +68,8 @@ impl Call {
 
     /// Refuses a request before it changes anything if its body took so long that the principal may have lost
     /// the right.
-    pub(crate) async fn still_may(&self, hub: &Hub) -> Result<(), Problem> {
-        match self.admitted.elapsed() < access::BELIEVED {
+    pub(crate) async fn recheck_if_slow(&self, hub: &Hub) -> Result<(), Problem> {
+        match self.admitted.elapsed() < access::RIGHTS_CACHE_TIME {
             true => Ok(()),
             false => self.recheck(hub).await,
         }
@@ -186,7 +188,7 @@ impl FromRequestParts<Hub> for Call {
             right,
             found: parts.extensions.get().cloned(),
             admitted: Instant::now(),
-            is_of_databases: paths::serves_databases_only(&parts.extensions),
+            is_for_databases: paths::serves_databases_only(&parts.extensions),
             browser: parts.extensions.get().cloned().unwrap_or_default(),
             from: access::address(&parts.extensions),
             query: Query::parse(parts.uri.query().filter(|_| {

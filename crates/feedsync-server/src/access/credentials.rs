@@ -10,7 +10,7 @@ use feedsync_reader_api::google;
 use feedsync_store::UserName;
 use http::{HeaderMap, HeaderName, header};
 
-use super::session::{self, OfDatabases};
+use super::session::{self, DatabaseCookie};
 
 /// Header in which Miniflux clients send their token.
 const AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
@@ -26,7 +26,7 @@ pub(super) enum Credentials {
     /// A browser session.
     Session(TokenSecret),
     /// The cookie of a database client.
-    OfDatabases(OfDatabases),
+    DatabaseCookie(DatabaseCookie),
     /// Credentials that sign in nobody, whatever is stored.
     Invalid,
 }
@@ -34,7 +34,7 @@ pub(super) enum Credentials {
 /// Reads the credentials of a request over http or https. An unknown scheme such as WSSE is not a bad
 /// request: the response lists the accepted schemes, and the client retries with one (AP62). Requests to
 /// databases may use the cookie of database clients.
-pub(super) fn read(headers: &HeaderMap, secure: bool, is_of_databases: bool) -> Credentials {
+pub(super) fn read(headers: &HeaderMap, secure: bool, is_for_databases: bool) -> Credentials {
     let mut given = headers.get_all(header::AUTHORIZATION).iter();
     match (given.next(), given.next()) {
         (None, _) if headers.contains_key(AUTH_TOKEN) => {
@@ -43,8 +43,8 @@ pub(super) fn read(headers: &HeaderMap, secure: bool, is_of_databases: bool) -> 
             secret.map_or(Credentials::Invalid, |secret| Credentials::Token(secret, None))
         }
         (None, _) => {
-            let kept = is_of_databases.then(|| OfDatabases::read(headers, secure)).flatten();
-            let kept = kept.map(Credentials::OfDatabases);
+            let kept = is_for_databases.then(|| DatabaseCookie::read(headers, secure)).flatten();
+            let kept = kept.map(Credentials::DatabaseCookie);
             let session = || session::read(headers, secure).map(Credentials::Session);
             kept.or_else(session).unwrap_or(Credentials::None)
         }
@@ -91,7 +91,7 @@ mod tests {
                 Credentials::None => "none".to_owned(),
                 Credentials::Token(_, user) => format!("token of {user:?}"),
                 Credentials::Password(user, password) => format!("{user} {password}"),
-                Credentials::Session(_) | Credentials::OfDatabases(_) => "session".to_owned(),
+                Credentials::Session(_) | Credentials::DatabaseCookie(_) => "session".to_owned(),
                 Credentials::Invalid => "invalid".to_owned(),
             }
         };
@@ -120,7 +120,7 @@ mod tests {
         assert!(matches!(read(&twice, false, false), Credentials::Invalid));
         let mut kept = HeaderMap::new();
         kept.insert(header::COOKIE, format!("AuthSession={token}").parse().unwrap());
-        assert!(matches!(read(&kept, false, true), Credentials::OfDatabases(_)));
+        assert!(matches!(read(&kept, false, true), Credentials::DatabaseCookie(_)));
         assert!(matches!(read(&kept, false, false), Credentials::None));
     }
 }

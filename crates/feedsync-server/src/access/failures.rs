@@ -12,7 +12,7 @@ use std::time::Duration;
 use feedsync_endpoint::{Actor, Endpoint};
 use feedsync_store::AuditAction;
 
-use super::recent::Recent;
+use super::recent::ExpiringCache;
 use crate::http::bucket::Bucket;
 use crate::http::clients::Key;
 
@@ -20,37 +20,40 @@ use crate::http::clients::Key;
 const ACTION: &str = "failed sign-in";
 
 /// Number of entries at once, and the time until one more may be written.
-const ADDRESS: (f64, Duration) = (20.0, Duration::from_secs(600));
-const ALL: (f64, Duration) = (1_000.0, Duration::from_secs(10));
+const ADDRESS_RATE: (f64, Duration) = (20.0, Duration::from_secs(600));
+const TOTAL_RATE: (f64, Duration) = (1_000.0, Duration::from_secs(10));
 
 /// Maximum number of addresses in memory.
-const ADDRESSES: usize = 20_000;
+const MAX_ADDRESSES: usize = 20_000;
 
 /// Remaining entries, and the number of failures without an entry.
 #[derive(Debug, Clone, Copy)]
-struct Left {
+struct RemainingEntries {
     bucket: Bucket,
-    untold: u64,
+    unrecorded: u64,
 }
 
 pub(super) struct Failures {
-    addresses: Recent<Option<Key>, Left>,
+    addresses: ExpiringCache<Option<Key>, RemainingEntries>,
     /// Locked during a decision, so that reading and writing the remaining entries is one step.
     all: Mutex<Bucket>,
 }
 
 impl Failures {
     pub(super) fn new() -> Self {
-        let life = ADDRESS.1.mul_f64(ADDRESS.0);
-        Self { addresses: Recent::new(ADDRESSES, life), all: Mutex::new(Bucket::full(ALL.0)) }
+        let life = ADDRESS_RATE.1.mul_f64(ADDRESS_RATE.0);
+        Self {
+            addresses: ExpiringCache::new(MAX_ADDRESSES, life),
+            all: Mutex::new(Bucket::full(TOTAL_RATE.0)),
+        }
     }
 
     /// Records a failure if the limits allow an entry. A failing store does not change the refusal.
     pub(super) async fn record(&self, endpoint: &Endpoint, address: Option<IpAddr>, why: &str) {
-        let Some(untold) = self.admit(address) else { return };
-        let detail = match untold {
+        let Some(unrecorded) = self.admit(address) else { return };
+        let detail = match unrecorded {
             0 => why.to_owned(),
-            untold => format!("{why}; {untold} more from this address were not recorded"),
+            unrecorded => format!("{why}; {unrecorded} more from this address were not recorded"),
         };
         let actor = Actor { user: None, address: address.map(|address| address.to_string()) };
         let act = AuditAction { detail, ..actor.act(ACTION) };
@@ -63,21 +66,21 @@ impl Failures {
     fn admit(&self, address: Option<IpAddr>) -> Option<u64> {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let key = address.map(Key::address);
-        let fresh = || Left { bucket: Bucket::full(ADDRESS.0), untold: 0 };
+        let fresh = || RemainingEntries { bucket: Bucket::full(ADDRESS_RATE.0), unrecorded: 0 };
         let mut left = self.addresses.get(&key).unwrap_or_else(fresh);
-        all.fill(1.0 / ALL.1.as_secs_f64(), ALL.0);
-        left.bucket.fill(1.0 / ADDRESS.1.as_secs_f64(), ADDRESS.0);
+        all.fill(1.0 / TOTAL_RATE.1.as_secs_f64(), TOTAL_RATE.0);
+        left.bucket.fill(1.0 / ADDRESS_RATE.1.as_secs_f64(), ADDRESS_RATE.0);
         let admitted = all.tokens >= 1.0 && left.bucket.tokens >= 1.0;
-        let untold = left.untold;
+        let unrecorded = left.unrecorded;
         if admitted {
             all.tokens -= 1.0;
             left.bucket.tokens -= 1.0;
-            left.untold = 0;
+            left.unrecorded = 0;
         } else {
-            left.untold += 1;
+            left.unrecorded += 1;
         }
         self.addresses.insert(key, left);
-        admitted.then_some(untold)
+        admitted.then_some(unrecorded)
     }
 }
 

@@ -5,7 +5,7 @@
 //! remote. Once a user exists, every client must sign in, except to read what is public. Rights, and whether
 //! a user exists, are looked up again after one second. So a revoked token is refused within a second, and
 //! the removal of the last user is noticed within half a minute. Rights are checked again before a request
-//! whose body took longer than that changes anything ([`Call::still_may`](crate::access::call::Call::still_may)). All
+//! whose body took longer than that changes anything ([`Call::recheck_if_slow`](crate::access::call::Call::recheck_if_slow)). All
 //! of this is stored in memory only.
 
 mod attempts;
@@ -49,33 +49,33 @@ use attempts::Attempts;
 use credentials::Credentials;
 use failures::Failures;
 pub(crate) use principal::Principal;
-use recent::Recent;
+use recent::ExpiringCache;
 pub use right::Right;
 pub(crate) use right::Rights;
 pub(crate) use rules::{may_follow, may_read, require};
 pub(crate) use segments::{collection_for, collection_name};
-use session::OfDatabases;
+use session::DatabaseCookie;
 pub(crate) use settings::settings;
 
 /// Lifetime of cached rights.
-pub(crate) const BELIEVED: Duration = Duration::from_secs(1);
+pub(crate) const RIGHTS_CACHE_TIME: Duration = Duration::from_secs(1);
 
 /// Time for which the existence of a user is cached. A stale value errs on the safe side.
-const CLOSED: Duration = Duration::from_secs(30);
+const USER_EXISTS_CACHE_TIME: Duration = Duration::from_secs(30);
 
 /// Lifetime of verified credentials after their last use.
-const VERIFIED: Duration = Duration::from_secs(600);
+const VERIFIED_CACHE_TIME: Duration = Duration::from_secs(600);
 
 /// State about recent clients.
 pub(crate) struct Access {
     endpoint: Endpoint,
     /// Whether only clients on this machine can connect.
-    here_alone: bool,
+    is_loopback_only: bool,
     /// Time at which a user was last known to exist.
     closed: Mutex<Option<Instant>>,
-    people: Recent<Digest, Arc<Person>>,
+    people: ExpiringCache<Digest, Arc<Person>>,
     /// Credentials that signed in recently. They are verified again, but do not count as attempts.
-    verified: Recent<Digest, ()>,
+    verified: ExpiringCache<Digest, ()>,
     attempts: Attempts,
     failures: Failures,
     /// Random salt. Digests of passwords are useless without it.
@@ -85,10 +85,10 @@ pub(crate) struct Access {
 impl Access {
     pub(crate) fn new(endpoint: Endpoint, config: &Config) -> Self {
         Self {
-            here_alone: config.seen_from_elsewhere().is_none(),
+            is_loopback_only: config.remote_exposure().is_none(),
             closed: Mutex::default(),
-            people: Recent::new(20_000, BELIEVED),
-            verified: Recent::new(20_000, VERIFIED),
+            people: ExpiringCache::new(20_000, RIGHTS_CACHE_TIME),
+            verified: ExpiringCache::new(20_000, VERIFIED_CACHE_TIME),
             attempts: Attempts::new(),
             failures: Failures::new(),
             salt: std::array::from_fn(|_| endpoint.environment().random()),
@@ -103,8 +103,8 @@ impl Access {
             return Ok(Principal::Local);
         }
         let secure = request.extensions.get().is_some_and(PublicBase::is_secure);
-        let is_of_databases = paths::is_for_databases(request.uri.path());
-        let person = match credentials::read(headers, secure, is_of_databases) {
+        let is_for_databases = paths::is_for_databases(request.uri.path());
+        let person = match credentials::read(headers, secure, is_for_databases) {
             Credentials::None => return Ok(Principal::Anonymous),
             Credentials::Token(secret, user) => {
                 self.by_access_token(&secret, user.as_ref(), address).await?
@@ -122,10 +122,10 @@ impl Access {
                     }
                 }
             }
-            Credentials::OfDatabases(kept) => {
+            Credentials::DatabaseCookie(kept) => {
                 let (secret, kind) = match kept {
-                    OfDatabases::Session(secret) => (secret, TokenKind::Session),
-                    OfDatabases::Token(secret) => (secret, TokenKind::Access),
+                    DatabaseCookie::Session(secret) => (secret, TokenKind::Session),
+                    DatabaseCookie::Token(secret) => (secret, TokenKind::Access),
                 };
                 match self.by_token(&secret, kind, address).await? {
                     None => return Ok(Principal::Anonymous),
@@ -177,7 +177,7 @@ impl Access {
         if person.is_some() {
             self.verified.insert(proof, ());
         }
-        Ok(person.map(|person| self.believe(given, person)))
+        Ok(person.map(|person| self.cache_person(given, person)))
     }
 
     /// Returns the user whom an access token signs in, within the limits on guessing; none if the request
@@ -235,11 +235,11 @@ impl Access {
             self.attempts.succeeded(address, None);
         }
         self.verified.insert(given, ());
-        Ok(person.map(|person| self.believe(given, person)))
+        Ok(person.map(|person| self.cache_person(given, person)))
     }
 
     /// Whether an admitted principal would still be admitted now, for responses without an end (AD32).
-    pub(crate) async fn still(
+    pub(crate) async fn is_still_admitted(
         &self,
         principal: &Principal,
         right: Right,
@@ -270,7 +270,9 @@ impl Access {
         collection: Option<&CollectionName>,
     ) -> Result<(), Problem> {
         let now = match principal {
-            Principal::Local if self.here_alone && self.has_no_user().await? => Principal::Local,
+            Principal::Local if self.is_loopback_only && self.has_no_user().await? => {
+                Principal::Local
+            }
             Principal::Local => return Err(Problem::sign_in()),
             Principal::Anonymous => Principal::Anonymous,
             Principal::Person(person) => {
@@ -294,7 +296,7 @@ impl Access {
         }
         let person = self.endpoint.refresh_person(person).await?;
         Ok(person.map(|person| match known {
-            Some(key) => self.believe(key, person),
+            Some(key) => self.cache_person(key, person),
             None => Arc::new(person),
         }))
     }
@@ -314,11 +316,11 @@ impl Access {
     /// Whether only this machine can connect and no user exists. While there is none, the store is read each
     /// time, so that the first user can sign in at once.
     async fn is_open(&self) -> Result<bool, Problem> {
-        if !self.here_alone {
+        if !self.is_loopback_only {
             return Ok(false);
         }
         let closed = *self.closed.lock().unwrap_or_else(PoisonError::into_inner);
-        if closed.is_some_and(|since| since.elapsed() < CLOSED) {
+        if closed.is_some_and(|since| since.elapsed() < USER_EXISTS_CACHE_TIME) {
             return Ok(false);
         }
         let asked = Instant::now();
@@ -329,7 +331,7 @@ impl Access {
         Ok(open)
     }
 
-    fn believe(&self, key: Digest, person: Person) -> Arc<Person> {
+    fn cache_person(&self, key: Digest, person: Person) -> Arc<Person> {
         let person = Arc::new(person);
         self.people.insert(key, Arc::clone(&person));
         person
@@ -347,9 +349,9 @@ impl Access {
 
 /// The collection that the access check read. The first reader takes it.
 #[derive(Clone)]
-pub(crate) struct Found(Arc<Mutex<Option<Collection>>>);
+pub(crate) struct CheckedCollection(Arc<Mutex<Option<Collection>>>);
 
-impl Found {
+impl CheckedCollection {
     fn new(found: Collection) -> Self {
         Self(Arc::new(Mutex::new(Some(found))))
     }
@@ -385,7 +387,7 @@ pub(crate) async fn guard(
             parts.extensions.insert(principal);
             parts.extensions.insert(right);
             if let Some(found) = found {
-                parts.extensions.insert(Found::new(found));
+                parts.extensions.insert(CheckedCollection::new(found));
             }
             let mut response = next.run(Request::from_parts(parts, body)).await;
             let says = |name, what| {

@@ -73,7 +73,7 @@ pub(crate) async fn log(hub: &Hub, name: &CollectionName, bytes: u64) -> Result<
 
 /// Refuses a new log of so many bytes, for which the request also creates the collection, if it exceeds the
 /// quota of the principal.
-pub(crate) async fn log_to_be(hub: &Hub, principal: &Principal, bytes: u64) -> Result<(), Problem> {
+pub(crate) async fn new_log(hub: &Hub, principal: &Principal, bytes: u64) -> Result<(), Problem> {
     match usage(hub, principal.reader().map(|reader| reader.id)).await? {
         Some(usage) => room(hub, &usage, bytes, "the new log"),
         None => Ok(()),

@@ -7,21 +7,21 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use crate::http::problem::Problem;
 
-const SESSION: Cookie = Cookie::new("feedsync-session", "__Host-feedsync-session");
+const SESSION_COOKIE: Cookie = Cookie::new("feedsync-session", "__Host-feedsync-session");
 
 /// Cookie of database clients: over http it has CouchDB's name.
-const OF_DATABASES: Cookie = Cookie::new("AuthSession", "__Host-AuthSession");
+const DATABASE_COOKIE: Cookie = Cookie::new("AuthSession", "__Host-AuthSession");
 
 /// The same cookie over https for programs such as CouchDB's replicator, which expect CouchDB's name. The
 /// prefix protects browsers, in which a neighbouring host may set cookies, so this name signs in no page.
-const OF_PROGRAMS: Cookie = Cookie::new("AuthSession", "AuthSession");
+const PROGRAM_COOKIE: Cookie = Cookie::new("AuthSession", "AuthSession");
 
 /// Header in which a browser states how the site of the requesting page relates to this one.
-const SITE: &str = "sec-fetch-site";
+const FETCH_SITE: &str = "sec-fetch-site";
 
 /// Prefix of a cookie value that holds the access token itself. The client stores the token, and no session
 /// begins.
-const TOKEN: &str = "token.";
+const TOKEN_PREFIX: &str = "token.";
 
 /// A cookie that scripts cannot read and other sites cannot send, by its name over http and over https.
 #[derive(Debug)]
@@ -32,38 +32,38 @@ pub struct Cookie {
 
 /// `Set-Cookie` value that begins a session of so many seconds.
 pub(crate) fn begin(secret: &TokenSecret, seconds: u64, secure: bool) -> HeaderValue {
-    SESSION.set(secret.as_str(), seconds, secure)
+    SESSION_COOKIE.set(secret.as_str(), seconds, secure)
 }
 
 /// `Set-Cookie` value that ends a session.
 pub(crate) fn end(secure: bool) -> HeaderValue {
-    SESSION.set("", 0, secure)
+    SESSION_COOKIE.set("", 0, secure)
 }
 
 /// Session token of a request, over http or https.
 pub(crate) fn read(headers: &HeaderMap, secure: bool) -> Option<TokenSecret> {
-    TokenSecret::parse(&SESSION.read(headers, secure)?)
+    TokenSecret::parse(&SESSION_COOKIE.read(headers, secure)?)
 }
 
 /// Credentials of a database client: a session or an access token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum OfDatabases {
+pub(crate) enum DatabaseCookie {
     Session(TokenSecret),
     Token(TokenSecret),
 }
 
-impl OfDatabases {
+impl DatabaseCookie {
     /// Whether a request sends this cookie under any of its names. The cookie need not be valid.
     pub(crate) fn is_sent(headers: &HeaderMap) -> bool {
-        [false, true].into_iter().any(|secure| OF_DATABASES.read(headers, secure).is_some())
+        [false, true].into_iter().any(|secure| DATABASE_COOKIE.read(headers, secure).is_some())
     }
 
     /// Credentials that a request sends in such a cookie, over http or https.
     pub(crate) fn read(headers: &HeaderMap, secure: bool) -> Option<Self> {
         let of_a_program =
-            || if is_of_a_page(headers) { None } else { OF_PROGRAMS.read(headers, secure) };
-        let value = OF_DATABASES.read(headers, secure).or_else(of_a_program)?;
-        match value.strip_prefix(TOKEN) {
+            || if is_from_browser(headers) { None } else { PROGRAM_COOKIE.read(headers, secure) };
+        let value = DATABASE_COOKIE.read(headers, secure).or_else(of_a_program)?;
+        match value.strip_prefix(TOKEN_PREFIX) {
             Some(token) => TokenSecret::parse(token).map(Self::Token),
             None => TokenSecret::parse(&value).map(Self::Session),
         }
@@ -73,22 +73,22 @@ impl OfDatabases {
     pub(crate) fn value(&self) -> String {
         match self {
             Self::Session(secret) => secret.as_str().to_owned(),
-            Self::Token(secret) => format!("{TOKEN}{}", secret.as_str()),
+            Self::Token(secret) => format!("{TOKEN_PREFIX}{}", secret.as_str()),
         }
     }
 }
 
 /// `Set-Cookie` values that store a value in a database client for so many seconds. Over https a program gets
 /// the cookie under both names.
-pub(crate) fn cookies_of_databases(
+pub(crate) fn database_cookies(
     value: &str,
     seconds: u64,
     secure: bool,
     headers: &HeaderMap,
 ) -> Vec<HeaderValue> {
-    let mut cookies = vec![OF_DATABASES.set(value, seconds, secure)];
-    if secure && !is_of_a_page(headers) {
-        cookies.push(OF_PROGRAMS.set(value, seconds, secure));
+    let mut cookies = vec![DATABASE_COOKIE.set(value, seconds, secure)];
+    if secure && !is_from_browser(headers) {
+        cookies.push(PROGRAM_COOKIE.set(value, seconds, secure));
     }
     cookies
 }
@@ -134,19 +134,19 @@ pub(super) fn check_origin(method: &Method, headers: &HeaderMap) -> Result<(), P
 /// The same check for database clients, which may be programs. Programs send no such headers, whereas a
 /// browser always sends one with an unsafe request from another site.
 pub(super) fn check_site(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
-    let is_program = !headers.contains_key(SITE);
+    let is_program = !headers.contains_key(FETCH_SITE);
     if method.is_safe() || is_program || is_of_ours(headers) { Ok(()) } else { Err(foreign()) }
 }
 
 /// Whether a browser sends the request. Over https, each browser that supports cookie prefixes sends one of
 /// these headers with every unsafe request.
-fn is_of_a_page(headers: &HeaderMap) -> bool {
-    headers.contains_key(SITE) || headers.contains_key(header::ORIGIN)
+fn is_from_browser(headers: &HeaderMap) -> bool {
+    headers.contains_key(FETCH_SITE) || headers.contains_key(header::ORIGIN)
 }
 
 fn is_of_ours(headers: &HeaderMap) -> bool {
     headers.contains_key(header::ORIGIN)
-        || headers.get(SITE).is_some_and(|site| site == "same-origin")
+        || headers.get(FETCH_SITE).is_some_and(|site| site == "same-origin")
 }
 
 fn foreign() -> Problem {
@@ -192,12 +192,13 @@ mod tests {
     #[test]
     fn a_client_of_databases_keeps_a_session_or_its_token() {
         let secret = TokenSecret::parse(&format!("fsy_{}", "0a".repeat(32))).unwrap();
-        for kept in [OfDatabases::Session(secret.clone()), OfDatabases::Token(secret.clone())] {
+        for kept in [DatabaseCookie::Session(secret.clone()), DatabaseCookie::Token(secret.clone())]
+        {
             let program = HeaderMap::new();
             let mut browser = HeaderMap::new();
-            browser.insert(SITE, "same-origin".parse().unwrap());
+            browser.insert(FETCH_SITE, "same-origin".parse().unwrap());
             let names = |headers: &HeaderMap, secure: bool| {
-                let set = cookies_of_databases(&kept.value(), 60, secure, headers);
+                let set = database_cookies(&kept.value(), 60, secure, headers);
                 let of = |value: &HeaderValue| value.to_str().unwrap().to_owned();
                 set.iter().map(of).collect::<Vec<_>>()
             };
@@ -224,18 +225,18 @@ mod tests {
                 headers.insert(header::COOKIE, cookie.parse().unwrap());
                 let expected = is_read.then(|| kept.clone());
                 assert_eq!(
-                    OfDatabases::read(&headers, secure),
+                    DatabaseCookie::read(&headers, secure),
                     expected,
                     "{name} {secure} {is_browser}"
                 );
-                assert!(OfDatabases::is_sent(&headers));
+                assert!(DatabaseCookie::is_sent(&headers));
                 assert_eq!(read(&headers, secure), None);
             }
         }
         for none in ["AuthSession=open", "AuthSession=token.", "feedsync-session=fsy_1", "x"] {
             let mut headers = HeaderMap::new();
             headers.insert(header::COOKIE, none.parse().unwrap());
-            assert_eq!(OfDatabases::read(&headers, false), None, "{none}");
+            assert_eq!(DatabaseCookie::read(&headers, false), None, "{none}");
         }
     }
 

@@ -21,7 +21,7 @@ use crate::access::{self, Principal, Right};
 use crate::http::media_types::is_form;
 use crate::http::problem::Problem;
 use crate::http::response::nothing;
-use crate::http::response_budget::SMALL;
+use crate::http::response_budget::MAX_UNCOUNTED_BYTES;
 use crate::http::upload::Upload;
 use crate::http::validators::{Condition, EntityTag, failed};
 use crate::hub::Hub;
@@ -38,7 +38,7 @@ pub(crate) async fn read(
     if method == Method::HEAD && !store.missing_blobs(&[digest]).await?.is_empty() {
         return Err(none(digest));
     }
-    let turn = hub.answers.turn().await?;
+    let turn = hub.response_budget.permit().await?;
     let bytes = store.blob(digest).await?.ok_or_else(|| none(digest))?;
     let tag = EntityTag::named(digest.to_string());
     let headers = |tag| {
@@ -49,7 +49,7 @@ pub(crate) async fn read(
             (header::ACCEPT_RANGES, HeaderValue::from_static("none")),
         ]
     };
-    match tag.weigh(&call.headers) {
+    match tag.evaluate(&call.headers) {
         Condition::Proceed => {}
         Condition::Failed => return Err(failed(&tag)),
         Condition::NotModified(held) => {
@@ -60,7 +60,7 @@ pub(crate) async fn read(
         (header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream")),
         (header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment")),
     ];
-    let place = turn.end(bytes.len() > SMALL)?;
+    let place = turn.end(bytes.len() > MAX_UNCOUNTED_BYTES)?;
     Ok((headers(tag.value()), harmless, place.hold(bytes)).into_response())
 }
 

@@ -17,7 +17,7 @@ use feedsync_endpoint::Publication;
 use feedsync_store::{ChangeNumber, PageLimit, Until};
 
 use crate::access::call::Call;
-use crate::collections::document::{Dated, Document, Pages};
+use crate::collections::document::{Document, PageLinks, TimeDependentParts};
 use crate::collections::span::{Span, shown};
 use crate::collections::writing::Items;
 use crate::http::address::View;
@@ -32,7 +32,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let publication = hub.endpoint.publish(&name, call.query.text("since")).await?;
     let collection = publication.collection.clone();
     let since = bounded(&call, &publication).map(str::to_owned);
-    let dated = Dated { expires: publication.expires, since };
+    let dated = TimeDependentParts { expires: publication.expires, since };
     let prepared = Document::prepare(&hub, &call, View::Changes, collection, dated);
     let document = match prepared.await? {
         Ok(document) => document,
@@ -43,7 +43,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         let after = publication.after;
         let span = Span::Changes { publication: Box::new(publication), after };
         return document
-            .answer(&hub.endpoint, Items::Span(span), Some(window), Pages::default())
+            .answer(&hub.endpoint, Items::Span(span), Some(window), PageLinks::default())
             .await;
     };
     let limit = clamp(limit, hub.config.limits.page_items);
@@ -122,14 +122,14 @@ impl<'a> Links<'a> {
 
     /// Paths of the other pages; `through` is the last change of this one if more follow. A single page with
     /// all changes has none.
-    fn pages(&self, through: Option<ChangeNumber>) -> Pages {
+    fn pages(&self, through: Option<ChangeNumber>) -> PageLinks {
         let Publication { after, up_to, .. } = *self.publication;
         let is_first = after == self.begin;
         if is_first && through.is_none() {
-            return Pages::default();
+            return PageLinks::default();
         }
         let last = through.map_or(after, |_| self.page_before(up_to).max(after));
-        Pages {
+        PageLinks {
             first: Some(self.path(self.begin)),
             previous: (!is_first).then(|| self.path(self.page_before(after))),
             next: through.map(|through| self.path(through)),

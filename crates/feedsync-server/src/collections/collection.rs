@@ -35,10 +35,10 @@ use crate::hub::Hub;
 const JSON: &str = "application/json";
 
 /// Maximum size of a description, in bytes.
-const MOST: usize = 256 << 10;
+const MAX_DESCRIPTION_BYTES: usize = 256 << 10;
 
 /// Maximum size of a title, in bytes.
-const MOST_TITLE: usize = 1_024;
+const MAX_TITLE_BYTES: usize = 1_024;
 
 pub(crate) async fn settings(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let collection = call.collection(&hub).await?;
@@ -52,7 +52,7 @@ pub(crate) async fn write(
     body: Body,
 ) -> Result<Response, Problem> {
     let name = call.bare_collection_name()?;
-    let description = read(&hub, &call, body).await?.meant(&name)?;
+    let description = read(&hub, &call, body).await?.validated(&name)?;
     let (status, collection) = put(&hub, &call, name, description).await?;
     let text = described(&collection)?;
     let place = call.base.url(&View::Listing.path(&collection.name, None));
@@ -123,8 +123,9 @@ async fn put(
         };
         match change(&endpoint, &found, call.headers.clone(), description.clone()).await {
             // Another request removed it, and perhaps created another of that name.
-            Err(EndpointError::Store(StoreError::NoCollection(_))) | Ok(Err(Refused::Another)) => {}
-            Ok(Err(Refused::Because(problem))) => return Err(problem),
+            Err(EndpointError::Store(StoreError::NoCollection(_)))
+            | Ok(Err(ChangeError::Replaced)) => {}
+            Ok(Err(ChangeError::Problem(problem))) => return Err(problem),
             Ok(Ok(changed)) => return Ok((StatusCode::OK, changed)),
             Err(error) => return Err(error.into()),
         }
@@ -132,10 +133,10 @@ async fn put(
 }
 
 /// Reason for not changing a collection.
-enum Refused {
+enum ChangeError {
     /// The collection of that name is a different one by now.
-    Another,
-    Because(Problem),
+    Replaced,
+    Problem(Problem),
 }
 
 /// Changes the collection that was read, and not a later one of the same name.
@@ -144,13 +145,13 @@ async fn change(
     found: &Collection,
     headers: HeaderMap,
     description: Description,
-) -> Result<Result<Collection, Refused>, EndpointError> {
+) -> Result<Result<Collection, ChangeError>, EndpointError> {
     let epoch = found.epoch;
     let change = move |current: &Collection| {
         if current.epoch != epoch {
-            return Err(Refused::Another);
+            return Err(ChangeError::Replaced);
         }
-        check(&headers, Some(current)).map_err(Refused::Because)?;
+        check(&headers, Some(current)).map_err(ChangeError::Problem)?;
         let Description { title, format, settings } = description;
         let mut stored = current.settings.clone();
         settings.write(&mut stored);
@@ -170,7 +171,7 @@ fn check(headers: &HeaderMap, found: Option<&Collection>) -> Result<(), Problem>
     match found {
         Some(found) => {
             let tag = tag(&described(found)?);
-            match tag.weigh(headers) {
+            match tag.evaluate(headers) {
                 Condition::Proceed => Ok(()),
                 Condition::NotModified(_) | Condition::Failed => Err(failed(&tag)),
             }
@@ -197,22 +198,22 @@ fn described(collection: &Collection) -> Result<String, Problem> {
 }
 
 /// A description as received.
-struct Described(Map<String, Value>);
+struct RawDescription(Map<String, Value>);
 
-async fn read(hub: &Hub, call: &Call, body: Body) -> Result<Described, Problem> {
-    let (_turn, value) = submissions::json(hub, call, body, MOST).await?;
+async fn read(hub: &Hub, call: &Call, body: Body) -> Result<RawDescription, Problem> {
+    let (_turn, value) = submissions::json(hub, call, body, MAX_DESCRIPTION_BYTES).await?;
     match value {
-        Value::Object(members) => Ok(Described(members)),
+        Value::Object(members) => Ok(RawDescription(members)),
         _ => Err(Problem::bad_request("the description is not an object of JSON")),
     }
 }
 
-impl Described {
+impl RawDescription {
     /// Returns the requested properties, or an error for the first invalid member (422).
-    fn meant(mut self, name: &CollectionName) -> Result<Description, Problem> {
+    fn validated(mut self, name: &CollectionName) -> Result<Description, Problem> {
         for (member, value) in &self.0 {
             // Markup has lines, and is checked as a document.
-            if member != "markup" && holds_what_no_document_can(value) {
+            if member != "markup" && has_unrepresentable_text(value) {
                 return Err(refused(member, "it has a character that XML cannot hold"));
             }
         }
@@ -220,8 +221,8 @@ impl Described {
             return Err(refused("name", "it is not the name in the address"));
         }
         let title = self.text("title")?.unwrap_or_else(|| name.to_string());
-        if title.len() > MOST_TITLE {
-            return Err(refused("title", &format!("it has more than {MOST_TITLE} bytes")));
+        if title.len() > MAX_TITLE_BYTES {
+            return Err(refused("title", &format!("it has more than {MAX_TITLE_BYTES} bytes")));
         }
         let format = match self.text("format")? {
             Some(text) => text.parse().map_err(|_| {
@@ -261,15 +262,15 @@ fn refused(member: &str, detail: &str) -> Problem {
 }
 
 /// Whether it contains a text that cannot be written into a feed (AF1).
-fn holds_what_no_document_can(value: &Value) -> bool {
+fn has_unrepresentable_text(value: &Value) -> bool {
     let cannot =
         |character: char| matches!(character, '\0'..='\u{1f}' | '\u{7f}' | '\u{fffe}' | '\u{ffff}');
     match value {
         Value::String(text) => text.contains(cannot),
-        Value::Array(values) => values.iter().any(holds_what_no_document_can),
+        Value::Array(values) => values.iter().any(has_unrepresentable_text),
         Value::Object(members) => members
             .iter()
-            .any(|(name, value)| name.contains(cannot) || holds_what_no_document_can(value)),
+            .any(|(name, value)| name.contains(cannot) || has_unrepresentable_text(value)),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }

@@ -21,7 +21,7 @@ use feedsync_store::{Collection, PageLimit, Until};
 
 use crate::access::call::Call;
 use crate::collections::changes::clamp;
-use crate::collections::document::{Dated, Document, Pages};
+use crate::collections::document::{Document, PageLinks, TimeDependentParts};
 use crate::collections::span::Span;
 use crate::collections::writing::Items;
 use crate::http::address::View;
@@ -46,7 +46,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         let detail = "the collection began anew since: read it from the start";
         return Err(Problem::parameter("until", detail));
     }
-    let dated = Dated { expires, since: None };
+    let dated = TimeDependentParts { expires, since: None };
     let prepared = Document::prepare(&hub, &call, View::Complete, collection.clone(), dated);
     let document = match prepared.await? {
         Ok(document) => document,
@@ -56,7 +56,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let Some(limit) = limit else {
         let span = Span::Complete { after, shown };
         return document
-            .answer(&hub.endpoint, Items::Span(span), Some(window), Pages::default())
+            .answer(&hub.endpoint, Items::Span(span), Some(window), PageLinks::default())
             .await;
     };
     let limit = clamp(limit, hub.config.limits.page_items);
@@ -103,9 +103,9 @@ impl Part<'_> {
         hub: &Hub,
         next: Option<&ItemId>,
         began: Option<Until>,
-    ) -> Result<Pages, Problem> {
+    ) -> Result<PageLinks, Problem> {
         if self.after.is_none() && next.is_none() {
-            return Ok(Pages::default());
+            return Ok(PageLinks::default());
         }
         let (store, name) = (hub.endpoint.store(), &self.collection.name);
         let previous = match self.after {
@@ -119,7 +119,7 @@ impl Part<'_> {
         // Only a walk from the first part to the last covers all items, and only `next` carries its
         // beginning.
         let began = began.map(|began| format!("&until={began}")).unwrap_or_default();
-        Ok(Pages {
+        Ok(PageLinks {
             first: Some(self.path(None)),
             previous: previous.map(|previous| self.path(previous.as_ref())),
             next: next.map(|next| self.path(Some(next)) + &began),

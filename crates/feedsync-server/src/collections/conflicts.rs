@@ -25,7 +25,7 @@ use crate::collections::revision::Revision;
 use crate::http::caching::Caching;
 use crate::http::problem::Problem;
 use crate::http::response::nothing;
-use crate::http::response_budget::SMALL;
+use crate::http::response_budget::MAX_UNCOUNTED_BYTES;
 use crate::http::submissions;
 use crate::http::validators::failed;
 use crate::hub::Hub;
@@ -37,7 +37,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let audience = Audience::of(&call.principal, &collection)?;
     let stored = audience.sees(stored).ok_or_else(|| Problem::no_item(&id))?;
     let item = &stored.item;
-    let turn = hub.answers.turn().await?;
+    let turn = hub.response_budget.permit().await?;
     let conflicts = item.ranked_conflicts().into_iter().zip(1_u64..);
     let versions: Vec<_> = std::iter::once(shown(item, &item.winner, Value::from("winner")))
         .chain(conflicts.map(|((_, version), number)| shown(item, version, Value::from(number))))
@@ -45,11 +45,11 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let tag = tag_of_all(item);
     let answer = json!({ "id": item.id.as_str(), "base": tag.text(), "versions": versions });
     let body = answer.to_string().into_bytes();
-    let place = turn.end(body.len() > SMALL)?;
+    let place = turn.end(body.len() > MAX_UNCOUNTED_BYTES)?;
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(header::ETAG, tag.value());
-    Caching::of(&settings(&collection)?).tell(&mut headers, &["Accept-Encoding"]);
+    Caching::of(&settings(&collection)?).set_headers(&mut headers, &["Accept-Encoding"]);
     Ok((headers, place.hold(body)).into_response())
 }
 

@@ -85,9 +85,9 @@ async fn entry(
     }
     submissions::check_categories(settings, &payload)?;
     let payload = without_served(&payload, |_| false, false);
-    let named = Named::of(hub, call, collection, terms(&payload).id, bytes)?;
+    let named = CandidateIds::of(hub, call, collection, terms(&payload).id, bytes)?;
     let author = members::author(hub, call).await?;
-    let slug = slug::asked(&call.headers);
+    let slug = slug::requested(&call.headers);
     let new = named.member(move |iri, now, like| {
         let now = member::edited(now);
         let was = like.map(|like| terms(&like.item.winner.payload)).unwrap_or_default();
@@ -107,7 +107,7 @@ async fn entry(
 }
 
 /// Possible ids of a new member: `atom:id`, and the sync id of the item.
-pub(crate) struct Named {
+pub(crate) struct CandidateIds {
     iri: String,
     repeats: bool,
     spare: String,
@@ -130,7 +130,7 @@ fn sync_id(iri: &str) -> Result<ItemId, IdentifierError> {
 
 const UUID_SCHEME: &str = "urn:uuid:";
 
-impl Named {
+impl CandidateIds {
     /// Chooses the id: the client's own, else one derived from its `Idempotency-Key` and the content, else a
     /// new one.
     pub(crate) fn of(

@@ -14,16 +14,16 @@ use crate::access::audience::Audience;
 use crate::access::call::Call;
 use crate::access::settings;
 use crate::collections::service;
-use crate::collections::writing::{Items, Writer, Writing};
+use crate::collections::writing::{FeedBody, Items, Writer};
 use crate::http::address::{PublicBase, View};
 use crate::http::caching::Caching;
 use crate::http::negotiation::Representation;
 use crate::http::paths::collection_page;
 use crate::http::problem::Problem;
 use crate::http::response::{append_link, insert, nothing};
-use crate::http::response_budget::{SMALL, Turn};
-use crate::http::response_cache::Kept;
-use crate::http::validators::{Condition, EntityTag, failed, last_modified, tell_last_modified};
+use crate::http::response_budget::{MAX_UNCOUNTED_BYTES, ResponsePermit};
+use crate::http::response_cache::ResponseCache;
+use crate::http::validators::{Condition, EntityTag, failed, last_modified, set_last_modified};
 use crate::hub::Hub;
 
 /// A feed that is about to be answered.
@@ -34,7 +34,7 @@ pub(crate) struct Document {
     suffix: Option<Representation>,
     collection: Collection,
     settings: Settings,
-    dated: Dated,
+    dated: TimeDependentParts,
     audience: Audience,
     author: String,
     base: PublicBase,
@@ -42,20 +42,20 @@ pub(crate) struct Document {
     /// None where what was read is not what the tag names.
     tag: Option<EntityTag>,
     headers: HeaderMap,
-    kept: Kept,
-    turn: Turn,
+    response_cache: ResponseCache,
+    turn: ResponsePermit,
 }
 
 /// Parts of an answer that change with time, while the collection stays as it is.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Dated {
+pub(crate) struct TimeDependentParts {
     /// When subscribers should have asked again.
     pub(crate) expires: Option<Timestamp>,
     /// `since` of a feed that the settings of the collection bound.
     pub(crate) since: Option<String>,
 }
 
-impl Dated {
+impl TimeDependentParts {
     fn is_nothing(&self) -> bool {
         self.expires.is_none() && self.since.is_none()
     }
@@ -63,14 +63,14 @@ impl Dated {
 
 /// Other parts of what one answer is a part of (RFC 5005 3).
 #[derive(Debug, Default)]
-pub(crate) struct Pages {
+pub(crate) struct PageLinks {
     pub(crate) first: Option<String>,
     pub(crate) previous: Option<String>,
     pub(crate) next: Option<String>,
     pub(crate) last: Option<String>,
 }
 
-impl Pages {
+impl PageLinks {
     /// The pages whose paths these are, below an address.
     pub(crate) fn at(self, base: &PublicBase) -> Self {
         let url = |path: Option<String>| path.map(|path| base.url(&path));
@@ -79,7 +79,7 @@ impl Pages {
     }
 
     /// Whether there are no other parts.
-    fn is_alone(&self) -> bool {
+    fn is_only_page(&self) -> bool {
         [&self.first, &self.previous, &self.next, &self.last].iter().all(|page| page.is_none())
     }
 }
@@ -93,7 +93,7 @@ impl Document {
         call: &Call,
         view: View,
         collection: Collection,
-        dated: Dated,
+        dated: TimeDependentParts,
     ) -> Result<Result<Self, Response>, Problem> {
         let shown = call.representation(view, collection.format)?;
         let settings = settings(&collection)?;
@@ -107,15 +107,15 @@ impl Document {
         let suffix = call.suffix()?;
         let depends_on = &["Accept", "Accept-Encoding"];
         let depends_on = &depends_on[usize::from(suffix.is_some())..];
-        Caching::of(&settings).tell(&mut headers, depends_on);
+        Caching::of(&settings).set_headers(&mut headers, depends_on);
         let place = call.base.url(&view.path(&collection.name, Some(shown)));
         let place = format!("{place}{query}");
         insert(&mut headers, header::CONTENT_LOCATION, &place);
         // Where the document says what changes with time, its bytes change without a change of the collection.
         let now = hub.endpoint.environment().now();
         let modified = last_modified(collection.edited, now).filter(|_| dated.is_nothing());
-        tell_last_modified(&mut headers, modified);
-        match tag.weigh_dated(&call.headers, modified, now) {
+        set_last_modified(&mut headers, modified);
+        match tag.evaluate_dated(&call.headers, modified, now) {
             Condition::Proceed => {}
             Condition::Failed => return Err(failed(&tag)),
             Condition::NotModified(held) => {
@@ -123,10 +123,10 @@ impl Document {
                 return Ok(Err((StatusCode::NOT_MODIFIED, headers, nothing()).into_response()));
             }
         }
-        if let Some(answer) = hub.kept.get(&tag) {
+        if let Some(answer) = hub.response_cache.get(&tag) {
             return Ok(Err(answer.again(&call.headers, headers)));
         }
-        let turn = hub.answers.turn().await?;
+        let turn = hub.response_budget.permit().await?;
         Ok(Ok(Self {
             view,
             shown,
@@ -140,7 +140,7 @@ impl Document {
             address,
             tag: Some(tag),
             headers,
-            kept: hub.kept.clone(),
+            response_cache: hub.response_cache.clone(),
             turn,
         }))
     }
@@ -180,7 +180,7 @@ impl Document {
         endpoint: &Endpoint,
         items: Items,
         window: Option<Window>,
-        pages: Pages,
+        pages: PageLinks,
     ) -> Result<Response, Problem> {
         self.headers.insert(header::CONTENT_TYPE, self.shown.content_type());
         self.headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("none"));
@@ -224,7 +224,7 @@ impl Document {
             append_link(&mut self.headers, &service, "service");
             links.push(link("service", &service, Some(SERVICE_TYPE)));
             links.push(link(CHANGES_RELATION, &changes, Some(changes_type)));
-            let told = service::told(&self.base, &self.collection, self.settings);
+            let told = service::app_collection(&self.base, &self.collection, self.settings);
             insert(
                 &mut self.headers,
                 HeaderName::from_static("accept-post"),
@@ -256,7 +256,7 @@ impl Document {
             self_link: Some(&own),
             next: pages.next.as_deref(),
             links: &links,
-            complete: self.view != View::Changes && pages.is_alone(),
+            complete: self.view != View::Changes && pages.is_only_page(),
             sharing: Some(&sharing),
         };
         writer.begin(&mut out, &head);
@@ -264,14 +264,14 @@ impl Document {
         let keeps = matches!(items, Items::Page { shown: None, .. });
         let headers = self.headers;
         let begun = (writer, out);
-        let mut writing = Writing::new(endpoint.clone(), self.collection, self.base, begun, items);
+        let mut writing = FeedBody::new(endpoint.clone(), self.collection, self.base, begun, items);
         // The first part is made before the status is sent, so that a failing store has its own.
         let first = writing.first().await?;
-        let place = self.turn.end(first.len() > SMALL || !writing.is_written())?;
+        let place = self.turn.end(first.len() > MAX_UNCOUNTED_BYTES || !writing.is_written())?;
         let first = place.hold(first);
         if keeps && writing.is_written() {
             if let Some(tag) = self.tag {
-                self.kept.keep(tag, &headers, &first);
+                self.response_cache.keep(tag, &headers, &first);
             }
             return Ok((headers, Body::from(first)).into_response());
         }
@@ -307,7 +307,7 @@ fn tag_of(
     shown: Representation,
     address: &str,
     author: &str,
-    dated: &Dated,
+    dated: &TimeDependentParts,
     audience: Audience,
     collection: &Collection,
 ) -> EntityTag {

@@ -19,16 +19,16 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::access::call::Call;
-use crate::access::{BELIEVED, Principal, Right, may_follow};
+use crate::access::{Principal, RIGHTS_CACHE_TIME, Right, may_follow};
 use crate::collections::live::{Batch, PAGE, push_event};
-use crate::http::event_stream::{self, FollowerPlace};
+use crate::http::event_stream::{self, FollowerSlot};
 use crate::http::problem::Problem;
 use crate::http::stopping::stopped;
 use crate::hub::Hub;
 
 pub(crate) async fn follow(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let name = call.collection(&hub).await?.name;
-    let held = FollowerPlace::take(&hub)?;
+    let held = FollowerSlot::take(&hub)?;
     // It subscribes before the collection is read, so that no change is missed in between.
     let batches = hub.live.listen(&name);
     let collection = hub.endpoint.collection(&name).await?;
@@ -54,7 +54,7 @@ pub(crate) async fn follow(State(hub): State<Hub>, call: Call) -> Result<Respons
         first: Some(first),
         stopping: hub.stopping.clone(),
         hub,
-        _place: held,
+        _slot: held,
     };
     Ok(event_stream::answer(stream::unfold(following, |mut following| async move {
         Some((following.next().await?, following))
@@ -81,7 +81,7 @@ struct Following {
     after: ChangeNumber,
     first: Option<String>,
     stopping: watch::Receiver<bool>,
-    _place: FollowerPlace,
+    _slot: FollowerSlot,
 }
 
 impl Following {
@@ -125,15 +125,15 @@ impl Following {
 
     async fn may_read(&self) -> bool {
         let access = &self.hub.access;
-        self.told(access.still(&self.principal, Right::Follow, &self.name).await)
+        self.is_allowed(access.is_still_admitted(&self.principal, Right::Follow, &self.name).await)
     }
 
     /// The same check for a batch, by the settings that it was read with while they are fresh.
     async fn may_read_batch(&self, batch: &Batch) -> bool {
-        match batch.settings.as_deref().filter(|_| batch.read.elapsed() < BELIEVED) {
+        match batch.settings.as_deref().filter(|_| batch.read.elapsed() < RIGHTS_CACHE_TIME) {
             Some(settings) => {
                 let now = self.hub.access.now(&self.principal).await;
-                self.told(
+                self.is_allowed(
                     now.map(|now| now.is_some_and(|now| may_follow(&now, &self.name, settings))),
                 )
             }
@@ -141,7 +141,7 @@ impl Following {
         }
     }
 
-    fn told(&self, may: Result<bool, Problem>) -> bool {
+    fn is_allowed(&self, may: Result<bool, Problem>) -> bool {
         match may {
             Ok(may) => may,
             Err(problem) => {

@@ -20,9 +20,9 @@ use feedsync_store::{ChangeNumber, Collection, CollectionName, PageLimit, Select
 use crate::access::audience::Audience;
 use crate::access::call::Call;
 use crate::collections::changes::clamp;
-use crate::collections::document::{Dated, Document, Pages};
+use crate::collections::document::{Document, PageLinks, TimeDependentParts};
 use crate::collections::member;
-use crate::collections::writing::{Items, Shown};
+use crate::collections::writing::{Items, PageItem};
 use crate::http::address::View;
 use crate::http::negotiation::Representation;
 use crate::http::problem::Problem;
@@ -33,29 +33,30 @@ const PAGE: u64 = 100;
 
 /// Maximum number of changes that are read for a page in ascending order. If more of them are tombstones
 /// or hidden drafts, the page has fewer items than requested.
-const CHANGES: usize = 1_000;
+const MAX_CHANGES: usize = 1_000;
 
 /// Number of changes per read, unless the page is larger.
-const SOME: usize = 50;
+const READ_CHANGES: usize = 50;
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let asked = call.query.number("limit", 1)?;
     let limit = clamp(asked.unwrap_or(PAGE), hub.config.limits.page_items).get();
-    let place = Place::asked(&call)?;
+    let place = PageStart::from_request(&call)?;
     let collection = call.collection(&hub).await?;
     let path = View::Listing.path(&collection.name, call.suffix()?);
     let name = collection.name.clone();
     let mut state = collection;
     let mut rounds = 0;
     let (document, page) = loop {
-        let prepared = Document::prepare(&hub, &call, View::Listing, state, Dated::default());
+        let prepared =
+            Document::prepare(&hub, &call, View::Listing, state, TimeDependentParts::default());
         let document = match prepared.await? {
             Ok(document) => document,
             Err(not_modified) => return Ok(not_modified),
         };
         let page = Page::read(&hub.endpoint, &name, document.audience(), place, limit).await?;
         rounds += 1;
-        if document.is_of(&page.collection) || rounds == ROUNDS {
+        if document.is_of(&page.collection) || rounds == MAX_ATTEMPTS {
             break (document.read_of(&page.collection), page);
         }
         state = page.collection;
@@ -65,11 +66,11 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         Representation::Feed(_) => Item { conflicts: Vec::new(), ..stored.item }.into(),
         Representation::JsonFeed => {
             let links = member::links(&call.base, &name, &stored.item);
-            Shown::with_links(stored.item, links)
+            PageItem::with_links(stored.item, links)
         }
     };
     let items = page.items.into_iter().map(member).collect();
-    let pages = paths(&page.around, |place| {
+    let pages = paths(&page.neighbours, |place| {
         let limit = asked.map(|limit| format!("limit={limit}"));
         let query: Vec<String> = place.parameter().into_iter().chain(limit).collect();
         let mark = if query.is_empty() { "" } else { "?" };
@@ -80,11 +81,11 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
 }
 
 /// Maximum number of attempts to read a page of a collection that changes meanwhile.
-const ROUNDS: usize = 3;
+const MAX_ATTEMPTS: usize = 3;
 
 /// Beginning of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum PageStart {
     /// The newest change.
     First,
     /// The newest change before this one; the page continues to older ones.
@@ -93,8 +94,8 @@ enum Place {
     After(ChangeNumber),
 }
 
-impl Place {
-    fn asked(call: &Call) -> Result<Self, Problem> {
+impl PageStart {
+    fn from_request(call: &Call) -> Result<Self, Problem> {
         let number = |name| Ok::<_, Problem>(call.query.number(name, 0)?.map(ChangeNumber::new));
         match (number("before")?, number("after")?) {
             (None, None) => Ok(Self::First),
@@ -120,14 +121,14 @@ struct Page {
     collection: Collection,
     /// Newest change first.
     items: Vec<StoredItem>,
-    around: Around,
+    neighbours: Neighbours,
 }
 
 /// Pages with newer and with older changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Around {
-    previous: Option<Place>,
-    next: Option<Place>,
+struct Neighbours {
+    previous: Option<PageStart>,
+    next: Option<PageStart>,
 }
 
 impl Page {
@@ -135,14 +136,16 @@ impl Page {
         endpoint: &Endpoint,
         name: &CollectionName,
         audience: Audience,
-        place: Place,
+        place: PageStart,
         limit: usize,
     ) -> Result<Self, Problem> {
         let before = match place {
-            Place::First => None,
-            Place::Before(number) => Some(number),
-            Place::After(number) => {
-                if let Some(page) = Self::upwards(endpoint, name, audience, number, limit).await? {
+            PageStart::First => None,
+            PageStart::Before(number) => Some(number),
+            PageStart::After(number) => {
+                if let Some(page) =
+                    Self::read_ascending(endpoint, name, audience, number, limit).await?
+                {
                     return Ok(page);
                 }
                 // All newer items fit into one page, the first.
@@ -153,15 +156,15 @@ impl Page {
         let page = audience.listing(endpoint, name, selection, limit).await?;
         let previous = before.filter(|before| *before <= page.collection.last).map(|before| {
             let below = ChangeNumber::new(before.get().saturating_sub(1));
-            Place::After(page.items.first().map_or(below, |first| first.number))
+            PageStart::After(page.items.first().map_or(below, |first| first.number))
         });
-        let next = page.older.map(Place::Before);
-        let around = Around { previous, next };
-        Ok(Self { collection: page.collection, items: page.items, around })
+        let next = page.older.map(PageStart::Before);
+        let neighbours = Neighbours { previous, next };
+        Ok(Self { collection: page.collection, items: page.items, neighbours })
     }
 
     /// The page that begins after a change; none if nothing is newer than its content.
-    async fn upwards(
+    async fn read_ascending(
         endpoint: &Endpoint,
         name: &CollectionName,
         audience: Audience,
@@ -171,7 +174,7 @@ impl Page {
         let mut items: Vec<StoredItem> = Vec::new();
         let (mut through, mut looked) = (after, 0);
         let (mut collection, mut more) = loop {
-            let some = (limit + 1).max(SOME).min(CHANGES - looked);
+            let some = (limit + 1).max(READ_CHANGES).min(MAX_CHANGES - looked);
             let page =
                 endpoint.store().changes(name, through, None, PageLimit::items(some)).await?;
             looked += page.items.len();
@@ -181,7 +184,7 @@ impl Page {
             items.retain(|stored| !again.contains(&stored.item.id));
             let live = page.items.into_iter().filter(|stored| !stored.item.winner.deleted);
             items.extend(live.filter_map(|stored| audience.sees(stored)));
-            if !page.more || items.len() > limit || looked >= CHANGES {
+            if !page.more || items.len() > limit || looked >= MAX_CHANGES {
                 break (page.collection, page.more);
             }
         };
@@ -201,26 +204,26 @@ impl Page {
                 let older = audience.listing(endpoint, name, selection, 1).await?;
                 let any = !older.items.is_empty() || older.older.is_some();
                 collection = older.collection;
-                any.then_some(Place::Before(number))
+                any.then_some(PageStart::Before(number))
             }
             None => None,
         };
-        let around = Around { previous: Some(Place::After(through)), next };
-        Ok(Some(Self { collection, items, around }))
+        let neighbours = Neighbours { previous: Some(PageStart::After(through)), next };
+        Ok(Some(Self { collection, items, neighbours }))
     }
 }
 
 /// Paths of the other pages; none if all is on one (AD2).
-fn paths(around: &Around, path: impl Fn(Place) -> String) -> Pages {
-    let Around { previous, next } = *around;
+fn paths(neighbours: &Neighbours, path: impl Fn(PageStart) -> String) -> PageLinks {
+    let Neighbours { previous, next } = *neighbours;
     if previous.is_none() && next.is_none() {
-        return Pages::default();
+        return PageLinks::default();
     }
-    Pages {
-        first: Some(path(Place::First)),
+    PageLinks {
+        first: Some(path(PageStart::First)),
         previous: previous.map(&path),
         next: next.map(&path),
-        last: Some(path(Place::After(ChangeNumber::ZERO))),
+        last: Some(path(PageStart::After(ChangeNumber::ZERO))),
     }
 }
 
@@ -260,7 +263,7 @@ mod tests {
         };
         let tag = |response: &Response| response.headers()[header::ETAG].clone();
         // The request has read the collection, and waits for its permit to read the items.
-        let turn = hub.answers.turn().await.unwrap();
+        let turn = hub.response_budget.permit().await.unwrap();
         let late = tokio::spawn(ask());
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         let entry = "<entry xmlns=\"http://www.w3.org/2005/Atom\"><title>new</title></entry>";

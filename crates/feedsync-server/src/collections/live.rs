@@ -24,10 +24,10 @@ use crate::http::stopping::stopped;
 pub(crate) const PAGE: PageLimit = PageLimit { items: 200, bytes: 1 << 20 };
 
 /// Maximum number of batches that wait for the slowest up-to-date client.
-const WAITING: usize = 16;
+const MAX_WAITING_BATCHES: usize = 16;
 
 /// Interval at which a reader checks whether it still has listeners.
-const LOOK: Duration = Duration::from_secs(10);
+const LISTENER_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Consecutive changes in the form in which they are sent.
 #[derive(Debug, Clone)]
@@ -65,7 +65,7 @@ impl Live {
         if let Some(sender) = readers.get(name) {
             return sender.subscribe();
         }
-        let (sender, receiver) = broadcast::channel(WAITING);
+        let (sender, receiver) = broadcast::channel(MAX_WAITING_BATCHES);
         readers.insert(name.clone(), sender.clone());
         let reader = Reader {
             notices: self.endpoint.store().subscribe(name),
@@ -131,7 +131,7 @@ impl Reader {
             }
             tokio::select! {
                 open = self.notices.next() => if !open { return Ok(()) },
-                () = sleep(LOOK) => if self.live.leave(self, true) { return Ok(()) },
+                () = sleep(LISTENER_CHECK_INTERVAL) => if self.live.leave(self, true) { return Ok(()) },
                 () = stopped(&mut stopping) => return Ok(()),
             }
         }

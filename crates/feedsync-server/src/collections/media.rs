@@ -20,19 +20,19 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::access::call::Call;
 use crate::access::settings;
-use crate::collections::create::Named;
+use crate::collections::create::CandidateIds;
 use crate::collections::members::{author, found, gone, id, whole};
 use crate::collections::preconditions::{Conditions, required};
 use crate::collections::{member, slug};
 use crate::http::caching::Caching;
-use crate::http::compression::AsSent;
+use crate::http::compression::NoTransform;
 use crate::http::media_types::{atom_type, essence, media_type};
 use crate::http::prefer::prefers_minimal;
 use crate::http::problem::Problem;
 use crate::http::query::encoded;
-use crate::http::range::{self, Asked, Validators, asked, not_there};
+use crate::http::range::{self, RequestedRange, Validators, not_there, requested_range};
 use crate::http::response::{insert, nothing};
-use crate::http::response_budget::SMALL;
+use crate::http::response_budget::MAX_UNCOUNTED_BYTES;
 use crate::http::submissions::not_accepted;
 use crate::http::upload::Upload;
 use crate::http::validators::{Condition, EntityTag, failed};
@@ -46,10 +46,10 @@ pub(crate) async fn create(
     kind: &str,
     body: Body,
 ) -> Result<Response, Problem> {
-    let name = slug::asked(&call.headers).unwrap_or_else(|| "media".to_owned());
+    let name = slug::requested(&call.headers).unwrap_or_else(|| "media".to_owned());
     let blob = upload(hub, call, body, &name, kind).await?;
     let content = [&blob.sha256[..], kind.as_bytes(), name.as_bytes()].concat();
-    let named = Named::of(hub, call, collection, None, &content)?;
+    let named = CandidateIds::of(hub, call, collection, None, &content)?;
     let author = author(hub, call).await?;
     let new = named.member(move |iri, now, _| {
         let now = member::edited(now);
@@ -75,9 +75,9 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let blob = blob_of(&stored)?;
     let digest = Digest::from_bytes(blob.sha256);
     let tag = EntityTag::named(digest.to_string());
-    let turn = hub.answers.turn().await?;
+    let turn = hub.response_budget.permit().await?;
     let mut headers = headers(&blob, &tag, Caching::of(&settings(&collection)?));
-    match tag.weigh(&call.headers) {
+    match tag.evaluate(&call.headers) {
         Condition::Proceed => {}
         Condition::Failed => return Err(failed(&tag)),
         Condition::NotModified(held) => {
@@ -88,17 +88,21 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let bytes = hub.endpoint.store().blob(digest).await?;
     let bytes = bytes.ok_or_else(|| Problem::not_found("the media have not come to this hub"))?;
     let length = bytes.len() as u64;
-    let (status, bytes) = match asked(&call.headers, Validators::tag(&tag.value()), length) {
-        Asked::Whole => (StatusCode::OK, bytes),
-        Asked::Part(part) => {
-            headers.insert(header::CONTENT_RANGE, range::place(&part, length));
-            // The range is within the content, so that it fits.
-            (StatusCode::PARTIAL_CONTENT, bytes[part.start as usize..part.end as usize].to_vec())
-        }
-        Asked::Nothing => return Err(not_there(length)),
-    };
-    let place = turn.end(bytes.len() > SMALL)?;
-    Ok((status, headers, Extension(AsSent), place.hold(bytes)).into_response())
+    let (status, bytes) =
+        match requested_range(&call.headers, Validators::tag(&tag.value()), length) {
+            RequestedRange::Whole => (StatusCode::OK, bytes),
+            RequestedRange::Part(part) => {
+                headers.insert(header::CONTENT_RANGE, range::place(&part, length));
+                // The range is within the content, so that it fits.
+                (
+                    StatusCode::PARTIAL_CONTENT,
+                    bytes[part.start as usize..part.end as usize].to_vec(),
+                )
+            }
+            RequestedRange::Nothing => return Err(not_there(length)),
+        };
+    let place = turn.end(bytes.len() > MAX_UNCOUNTED_BYTES)?;
+    Ok((status, headers, Extension(NoTransform), place.hold(bytes)).into_response())
 }
 
 pub(crate) async fn replace(
@@ -149,17 +153,17 @@ pub(crate) async fn replace(
     }
     // The media are stored; a lack of memory to send them back is no failure.
     match held(&hub, &blob).await {
-        Ok(bytes) => Ok((headers, Extension(AsSent), bytes).into_response()),
+        Ok(bytes) => Ok((headers, Extension(NoTransform), bytes).into_response()),
         Err(_) => Ok((StatusCode::NO_CONTENT, headers, nothing()).into_response()),
     }
 }
 
 /// Bytes of the media, holding a slot of the response budget.
 async fn held(hub: &Hub, blob: &Blob) -> Result<Bytes, Problem> {
-    let turn = hub.answers.turn().await?;
+    let turn = hub.response_budget.permit().await?;
     let bytes = hub.endpoint.store().blob(Digest::from_bytes(blob.sha256)).await?;
     let bytes = bytes.ok_or_else(Problem::internal)?;
-    Ok(turn.end(bytes.len() > SMALL)?.hold(bytes))
+    Ok(turn.end(bytes.len() > MAX_UNCOUNTED_BYTES)?.hold(bytes))
 }
 
 /// Removes the media with their entry, as one tombstone (AP54).
@@ -224,7 +228,7 @@ fn tag_of(blob: &Blob) -> EntityTag {
 fn headers(blob: &Blob, tag: &EntityTag, caching: Caching) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(header::ETAG, tag.value());
-    caching.tell(&mut headers, &[]);
+    caching.set_headers(&mut headers, &[]);
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     let shown = if is_passive(&blob.media_type) { "inline" } else { "attachment" };
     let name = encoded(&blob.name).replace(['\'', '(', ')', '*', '@', ':', ',', ';'], "_");

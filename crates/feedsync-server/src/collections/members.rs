@@ -24,9 +24,9 @@ use crate::http::caching::Caching;
 use crate::http::media_types::ENTRY;
 use crate::http::problem::Problem;
 use crate::http::response::{append_link, insert, nothing};
-use crate::http::response_budget::SMALL;
+use crate::http::response_budget::MAX_UNCOUNTED_BYTES;
 use crate::http::submissions;
-use crate::http::validators::{Condition, failed, last_modified, tell_last_modified};
+use crate::http::validators::{Condition, failed, last_modified, set_last_modified};
 use crate::hub::Hub;
 
 /// Relation of a link to an item's conflicts.
@@ -37,13 +37,13 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let id = id(&call)?;
     let stored = found(&hub, &call, &collection, &id).await?;
     let tag = preconditions::tag(&call.base, &stored);
-    let turn = hub.answers.turn().await?;
+    let turn = hub.response_budget.permit().await?;
     let mut headers = headers(&call, &collection.name, &stored);
-    Caching::of(&settings(&collection)?).tell(&mut headers, &["Accept-Encoding"]);
+    Caching::of(&settings(&collection)?).set_headers(&mut headers, &["Accept-Encoding"]);
     let now = hub.endpoint.environment().now();
     let modified = last_modified(stored.edited, now);
-    tell_last_modified(&mut headers, modified);
-    match tag.weigh_dated(&call.headers, modified, now) {
+    set_last_modified(&mut headers, modified);
+    match tag.evaluate_dated(&call.headers, modified, now) {
         Condition::Proceed => {}
         Condition::Failed => return Err(failed(&tag)),
         Condition::NotModified(held) => {
@@ -52,7 +52,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         }
     }
     let body = document(&call, &collection.name, &stored);
-    let place = turn.end(body.len() > SMALL)?;
+    let place = turn.end(body.len() > MAX_UNCOUNTED_BYTES)?;
     Ok((headers, [(header::CONTENT_TYPE, ENTRY)], place.hold(body)).into_response())
 }
 
@@ -179,7 +179,7 @@ fn document(call: &Call, collection: &CollectionName, stored: &StoredItem) -> Ve
 fn headers(call: &Call, collection: &CollectionName, stored: &StoredItem) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(header::ETAG, preconditions::tag(&call.base, stored).value());
-    Caching::OnePerson.tell(&mut headers, &["Accept-Encoding"]);
+    Caching::OnePerson.set_headers(&mut headers, &["Accept-Encoding"]);
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("none"));
     let address = member::address(&call.base, collection, &stored.item.id);
     append_link(&mut headers, &address, "edit");

@@ -12,35 +12,35 @@ use std::vec;
 
 use feedsync_core::ItemId;
 use feedsync_endpoint::{Endpoint, EndpointError};
-use feedsync_formats::{OutlinePlace, nest};
+use feedsync_formats::{OutlinePosition, nest};
 use feedsync_store::{ChangeNumber, Collection, CollectionName, StoredItem};
 use tokio::task::JoinError;
 
 use crate::collections::span::{PAGE, Rest, Span};
 
 /// The first pass.
-pub(crate) struct Places {
+pub(crate) struct OutlinePositions {
     span: Span,
-    places: Vec<OutlinePlace>,
+    places: Vec<OutlinePosition>,
     weights: Vec<usize>,
 }
 
 /// Result of the first pass.
-pub(crate) enum Placed {
-    More(Places),
+pub(crate) enum PositionsRead {
+    More(OutlinePositions),
     All(Outlines),
 }
 
 /// Reason why positions could not be read.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum PlacesError {
+pub(crate) enum PositionsError {
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
     #[error("the outlines could not be nested: {0}")]
     Nesting(#[from] JoinError),
 }
 
-impl Places {
+impl OutlinePositions {
     pub(crate) fn new(span: Span) -> Self {
         Self { span, places: Vec::new(), weights: Vec::new() }
     }
@@ -50,26 +50,26 @@ impl Places {
         self,
         endpoint: &Endpoint,
         name: &CollectionName,
-    ) -> Result<(Collection, Placed), PlacesError> {
+    ) -> Result<(Collection, PositionsRead), PositionsError> {
         let Self { span, mut places, mut weights } = self;
         let up_to = span.up_to();
         let part = span.read(endpoint, name).await?;
-        places.extend(part.items.iter().map(|stored| OutlinePlace::of(&stored.item)));
+        places.extend(part.items.iter().map(|stored| OutlinePosition::of(&stored.item)));
         weights.extend(part.items.iter().map(StoredItem::weight));
         let placed = match part.rest {
-            Rest::More(span) => Placed::More(Self { span, places, weights }),
+            Rest::More(span) => PositionsRead::More(Self { span, places, weights }),
             Rest::Nothing(shown) => {
                 // Sorting many positions would block a shared thread for too long.
                 let order = tokio::task::spawn_blocking(move || order(&places, &weights)).await?;
                 let order = order.into_iter().peekable();
-                Placed::All(Outlines { order, up_to, gone: Gone::default(), shown })
+                PositionsRead::All(Outlines { order, up_to, gone: RemovedDepths::default(), shown })
             }
         };
         Ok((part.collection, placed))
     }
 }
 
-fn order(places: &[OutlinePlace], weights: &[usize]) -> Vec<Outline> {
+fn order(places: &[OutlinePosition], weights: &[usize]) -> Vec<Outline> {
     let nested = nest(places).into_iter();
     nested
         .map(|nested| Outline {
@@ -90,7 +90,7 @@ struct Outline {
 pub(crate) struct Outlines {
     order: Peekable<vec::IntoIter<Outline>>,
     up_to: Option<ChangeNumber>,
-    gone: Gone,
+    gone: RemovedDepths,
     shown: Option<ChangeNumber>,
 }
 
@@ -141,9 +141,9 @@ impl Outlines {
 
 /// Depths of removed outlines around the current one, the outermost first.
 #[derive(Default)]
-struct Gone(Vec<usize>);
+struct RemovedDepths(Vec<usize>);
 
-impl Gone {
+impl RemovedDepths {
     /// Depth of an outline without the removed ones around it.
     fn above(&mut self, depth: usize) -> usize {
         while self.0.pop_if(|gone| *gone >= depth).is_some() {}
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn children_of_a_removed_outline_move_up() {
         // In a(b(c(d) e) f) g, b and c were removed: a(d e f) g.
-        let mut gone = Gone::default();
+        let mut gone = RemovedDepths::default();
         assert_eq!(gone.above(0), 0);
         gone.add(1);
         gone.add(2);

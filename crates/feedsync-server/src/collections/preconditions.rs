@@ -16,7 +16,7 @@ use http::{HeaderMap, StatusCode, header};
 use crate::collections::member;
 use crate::http::address::PublicBase;
 use crate::http::problem::Problem;
-use crate::http::validators::{EntityTag, Listed, failed, listed, without_coding};
+use crate::http::validators::{EntityTag, ListedTag, failed, listed_tags, without_coding};
 
 /// Separator between the parts of a member's tag.
 const PARTS: char = '.';
@@ -43,8 +43,8 @@ pub(crate) fn tag_of_all(item: &Item<Payload>) -> EntityTag {
 /// The conditions of a request that edits.
 #[derive(Debug, Clone)]
 pub(crate) struct Conditions {
-    if_match: Option<Arc<[Listed]>>,
-    if_none_match: Arc<[Listed]>,
+    if_match: Option<Arc<[ListedTag]>>,
+    if_none_match: Arc<[ListedTag]>,
     unmodified_since: Option<SystemTime>,
 }
 
@@ -53,7 +53,7 @@ impl Conditions {
     /// beside `If-Match` (AP40). A date in the future counts as earlier than every change: the hub sent it
     /// while its clock was ahead, and later changes have earlier dates.
     pub(crate) fn of(headers: &HeaderMap, now: Moment) -> Self {
-        let tags = |name| listed(headers, name).collect::<Vec<_>>().into();
+        let tags = |name| listed_tags(headers, name).collect::<Vec<_>>().into();
         let if_match = headers.contains_key(header::IF_MATCH).then(|| tags(header::IF_MATCH));
         let date = headers.get(header::IF_UNMODIFIED_SINCE).filter(|_| if_match.is_none());
         let date = date.and_then(|date| httpdate::parse_http_date(date.to_str().ok()?).ok());
@@ -75,7 +75,7 @@ impl Conditions {
     /// own claim (AP45), else it is the winner.
     pub(crate) fn judge(&self, stored: &StoredItem, claim: Option<&Update>) -> BaseStatus {
         let winner = stored.item.winner.dot();
-        let is = |tag: &Listed, dot: &Update| {
+        let is = |tag: &ListedTag, dot: &Update| {
             tag.opaque.as_ref().is_none_or(|tag| tag.split(PARTS).next() == Some(&*version(dot)))
         };
         if self.if_none_match.iter().any(|tag| is(tag, winner)) {
@@ -99,7 +99,7 @@ impl Conditions {
     /// The same for media of this digest.
     pub(crate) fn judge_media(&self, stored: &StoredItem, digest: &str) -> BaseStatus {
         let is =
-            |tag: &Listed| tag.opaque.as_deref().is_none_or(|tag| without_coding(tag) == digest);
+            |tag: &ListedTag| tag.opaque.as_deref().is_none_or(|tag| without_coding(tag) == digest);
         let wanted = match &self.if_match {
             Some(tags) => tags.iter().any(|tag| !tag.weak && is(tag)),
             None => !self.is_too_late(stored),

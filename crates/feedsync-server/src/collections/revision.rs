@@ -30,13 +30,13 @@ pub(crate) struct Revision {
 }
 
 /// Error for an entry with another id than the member's, which never changes.
-pub(crate) struct OtherId {
+pub(crate) struct IdMismatch {
     is: String,
     says: String,
 }
 
-impl From<OtherId> for Problem {
-    fn from(OtherId { is, says }: OtherId) -> Self {
+impl From<IdMismatch> for Problem {
+    fn from(IdMismatch { is, says }: IdMismatch) -> Self {
         Problem::conflict(format!(
             "the id of an entry is for ever: this one is {is:?}, what came says {says:?}"
         ))
@@ -64,7 +64,11 @@ impl Revision {
     }
 
     /// Next payload of the member, edited at this moment; none if the entry changes nothing.
-    pub(crate) fn of(&self, stored: &StoredItem, now: Moment) -> Result<Option<Payload>, OtherId> {
+    pub(crate) fn of(
+        &self,
+        stored: &StoredItem,
+        now: Moment,
+    ) -> Result<Option<Payload>, IdMismatch> {
         let winner = &stored.item.winner;
         let blob = media(&winner.payload);
         let is_own_page = |href: &str| member::is_own_page(&self.collection, &self.id, href);
@@ -79,7 +83,7 @@ impl Revision {
         if let (Some(was), Some(says)) = (&was.id, &says.id)
             && was != says
         {
-            return Err(OtherId { is: was.clone(), says: says.clone() });
+            return Err(IdMismatch { is: was.clone(), says: says.clone() });
         }
         let now = member::edited(now);
         let is_new = says.updated.is_some() && says.updated != was.updated;

@@ -33,7 +33,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
 
 fn entry(base: &PublicBase, collection: &Collection) -> Result<String, Problem> {
     let mut out = String::new();
-    ServiceDocument::push(&mut out, &told(base, collection, settings(collection)?));
+    ServiceDocument::push(&mut out, &app_collection(base, collection, settings(collection)?));
     Ok(out)
 }
 
@@ -46,7 +46,7 @@ pub(crate) async fn categories(State(hub): State<Hub>, call: Call) -> Result<Res
 }
 
 /// Description of a collection in the service document and in its own feed.
-pub(crate) fn told(
+pub(crate) fn app_collection(
     base: &PublicBase,
     collection: &Collection,
     settings: Settings,

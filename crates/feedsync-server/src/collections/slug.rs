@@ -7,10 +7,10 @@ use http::HeaderMap;
 use icu_normalizer::ComposingNormalizer;
 
 /// Maximum length of a slug, in characters.
-const MOST: usize = 80;
+const MAX_CHARACTERS: usize = 80;
 
 /// Slug that a request suggests; none if it is not percent-encoded UTF-8 or nothing of it remains.
-pub(crate) fn asked(headers: &HeaderMap) -> Option<String> {
+pub(crate) fn requested(headers: &HeaderMap) -> Option<String> {
     cleaned(&decoded(headers.get("slug")?.as_bytes())?)
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn cleaned(text: &str) -> Option<String> {
             _ => slug.push(character),
         }
     }
-    let slug: String = slug.trim_matches('.').chars().take(MOST).collect();
+    let slug: String = slug.trim_matches('.').chars().take(MAX_CHARACTERS).collect();
     let slug = slug.trim_matches('.');
     (!slug.is_empty()).then(|| slug.to_owned())
 }
@@ -64,10 +64,10 @@ mod tests {
     /// AP30, AP31: the suggested name appears in the address, as far as an address can contain it.
     #[test]
     fn a_slug_is_decoded_and_cleaned() {
-        let asked = |slug: &'static [u8]| {
+        let requested = |slug: &'static [u8]| {
             let mut headers = HeaderMap::new();
             headers.insert("slug", http::HeaderValue::from_bytes(slug).unwrap());
-            asked(&headers)
+            requested(&headers)
         };
         for (slug, cleaned) in [
             (&b"The Beach at S%C3%A8te"[..], Some("The-Beach-at-S\u{e8}te")),
@@ -82,9 +82,9 @@ mod tests {
             (b"...", None),
             (b"", None),
         ] {
-            assert_eq!(asked(slug).as_deref(), cleaned, "{slug:?}");
+            assert_eq!(requested(slug).as_deref(), cleaned, "{slug:?}");
         }
         let long = cleaned(&"\u{e8}".repeat(100)).unwrap();
-        assert_eq!(long.chars().count(), MOST);
+        assert_eq!(long.chars().count(), MAX_CHARACTERS);
     }
 }

@@ -22,15 +22,15 @@ use crate::http::negotiation::Representation;
 use crate::http::paths::collection_page;
 use crate::http::problem::Problem;
 use crate::http::response::{append_link, nothing};
-use crate::http::response_budget::SMALL;
+use crate::http::response_budget::MAX_UNCOUNTED_BYTES;
 use crate::http::validators::{Condition, EntityTag, failed};
 use crate::hub::Hub;
 
 /// Bytes of the items of one document at most.
-const MOST: usize = 64 << 20;
+const MAX_DOCUMENT_BYTES: usize = 64 << 20;
 
 /// How often the end of a second is waited for, while others go on changing the collection.
-const WAITS: usize = 2;
+const MAX_WAITS: usize = 2;
 
 /// The formats of SSE, with the ends of their addresses.
 pub(crate) const FORMATS: [(Format, &str); 2] = [(Format::Rss, ".rss"), (Format::Opml, ".opml")];
@@ -55,7 +55,7 @@ pub(crate) async fn complete(State(hub): State<Hub>, call: Call) -> Result<Respo
 async fn read(hub: &Hub, call: &Call, is_complete: bool) -> Result<Response, Problem> {
     let is_rss = call.uri.path().ends_with(".rss");
     let format = if is_rss { Format::Rss } else { Format::Opml };
-    let publication = settled(hub, &call.collection_name()?, is_complete).await?;
+    let publication = settled_publication(hub, &call.collection_name()?, is_complete).await?;
     let collection = &publication.collection;
     let author = hub.name().await?.to_string();
     let address = call.base.url(&path(&collection.name, format, is_complete));
@@ -73,9 +73,9 @@ async fn read(hub: &Hub, call: &Call, is_complete: bool) -> Result<Response, Pro
     ]);
     let mut headers = HeaderMap::new();
     headers.insert(header::ETAG, tag.value());
-    Caching::of(&settings(collection)?).tell(&mut headers, &["Accept-Encoding"]);
+    Caching::of(&settings(collection)?).set_headers(&mut headers, &["Accept-Encoding"]);
     append_link(&mut headers, &address, "self");
-    match tag.weigh(&call.headers) {
+    match tag.evaluate(&call.headers) {
         Condition::Proceed => {}
         Condition::Failed => return Err(failed(&tag)),
         Condition::NotModified(held) => {
@@ -83,7 +83,7 @@ async fn read(hub: &Hub, call: &Call, is_complete: bool) -> Result<Response, Pro
             return Ok((StatusCode::NOT_MODIFIED, headers, nothing()).into_response());
         }
     }
-    let turn = hub.answers.turn().await?;
+    let turn = hub.response_budget.permit().await?;
     let items = items(&hub.endpoint, &publication).await?;
     let complete = (!is_complete).then(|| Related {
         link: call.base.url(&path(&collection.name, format, true)),
@@ -113,18 +113,18 @@ async fn read(hub: &Hub, call: &Call, is_complete: bool) -> Result<Response, Pro
     }
     headers.insert(header::CONTENT_TYPE, Representation::Feed(format).content_type());
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("none"));
-    let place = turn.end(text.len() > SMALL)?;
+    let place = turn.end(text.len() > MAX_UNCOUNTED_BYTES)?;
     Ok((headers, Body::from(place.hold(text.into_bytes()))).into_response())
 }
 
 /// Publication that says where it ends, once it can.
-async fn settled(
+async fn settled_publication(
     hub: &Hub,
     name: &CollectionName,
     is_complete: bool,
 ) -> Result<SsePublication, Problem> {
     let mut publication = hub.endpoint.publish_sse(name, is_complete).await?;
-    for _ in 0..WAITS {
+    for _ in 0..MAX_WAITS {
         let Some(time) = publication.stable_in else { break };
         sleep(time).await;
         publication = hub.endpoint.publish_sse(name, is_complete).await?;
@@ -141,13 +141,13 @@ async fn items(
     loop {
         let page = endpoint.sse_page(publication, after, PageLimit { ..PAGE }).await?;
         bytes += page.items.iter().map(StoredItem::weight).sum::<usize>();
-        if bytes > MOST {
+        if bytes > MAX_DOCUMENT_BYTES {
             return Err(Problem::new(
                 StatusCode::INSUFFICIENT_STORAGE,
                 "too-large",
                 "Too large for a document of SSE",
                 format!(
-                    "a document of SSE holds at most {MOST} bytes: bound it by partial.age or partial.count, or read \
+                    "a document of SSE holds at most {MAX_DOCUMENT_BYTES} bytes: bound it by partial.age or partial.count, or read \
                      the collection by FeedSync (/changes, /complete)"
                 ),
             ));

@@ -7,19 +7,19 @@ use feedsync_formats::{AppCollection, FeedHead, FeedWriter, JsonFeedWriter, Link
 use feedsync_store::{ChangeNumber, Collection};
 
 use crate::collections::member;
-use crate::collections::outlines::{Outlines, Placed, Places, PlacesError};
+use crate::collections::outlines::{OutlinePositions, Outlines, PositionsError, PositionsRead};
 use crate::collections::span::{PAGE, Rest, Span};
 use crate::http::address::PublicBase;
 use crate::http::negotiation::Representation;
 use crate::http::problem::Problem;
-use crate::http::response_budget::{Place, SMALL};
+use crate::http::response_budget::{MAX_UNCOUNTED_BYTES, ResponseSlot};
 
 /// Source of the items of a feed.
 pub(crate) enum Items {
     /// A page that was read already.
     Page {
         /// Its items, in order; in listings for readers they carry the hub's links.
-        items: Vec<Shown>,
+        items: Vec<PageItem>,
         /// Change up to which the collection was covered once it is sent.
         shown: Option<ChangeNumber>,
     },
@@ -28,18 +28,18 @@ pub(crate) enum Items {
 }
 
 /// An item of a page.
-pub(crate) struct Shown {
+pub(crate) struct PageItem {
     item: Item<Payload>,
     links: Vec<Link>,
 }
 
-impl From<Item<Payload>> for Shown {
+impl From<Item<Payload>> for PageItem {
     fn from(item: Item<Payload>) -> Self {
         Self { item, links: Vec::new() }
     }
 }
 
-impl Shown {
+impl PageItem {
     /// An item with additional links: to its page here, and to its media.
     pub(crate) fn with_links(item: Item<Payload>, links: Vec<Link>) -> Self {
         Self { item, links }
@@ -106,7 +106,7 @@ impl Writer {
 }
 
 /// A feed while it is written.
-pub(crate) struct Writing {
+pub(crate) struct FeedBody {
     endpoint: Endpoint,
     collection: Collection,
     /// Base address of the media of items.
@@ -114,17 +114,17 @@ pub(crate) struct Writing {
     writer: Writer,
     out: String,
     stage: Stage,
-    place: Place,
+    place: ResponseSlot,
 }
 
 /// Next step.
 enum Stage {
     Page {
-        items: std::vec::IntoIter<Shown>,
+        items: std::vec::IntoIter<PageItem>,
         shown: Option<ChangeNumber>,
     },
     Span(Span),
-    Places(Places),
+    OutlinePositions(OutlinePositions),
     Outlines(Outlines),
     /// Everything is written; the covered change once it is sent.
     Written {
@@ -135,33 +135,33 @@ enum Stage {
 
 /// Reason why a feed could not be finished; the client sees a broken connection.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Broken {
+pub(crate) enum FeedError {
     #[error(transparent)]
-    Places(#[from] PlacesError),
+    OutlinePositions(#[from] PositionsError),
     #[error("the collection began anew while it was sent")]
-    Anew,
+    Recreated,
 }
 
-impl From<EndpointError> for Broken {
+impl From<EndpointError> for FeedError {
     fn from(error: EndpointError) -> Self {
-        PlacesError::from(error).into()
+        PositionsError::from(error).into()
     }
 }
 
-impl From<Broken> for Problem {
-    fn from(broken: Broken) -> Self {
+impl From<FeedError> for Problem {
+    fn from(broken: FeedError) -> Self {
         match broken {
-            Broken::Places(PlacesError::Endpoint(error)) => error.into(),
-            Broken::Places(error @ PlacesError::Nesting(_)) => {
+            FeedError::OutlinePositions(PositionsError::Endpoint(error)) => error.into(),
+            FeedError::OutlinePositions(error @ PositionsError::Nesting(_)) => {
                 tracing::error!(%error, "cannot begin a feed");
                 Self::internal()
             }
-            Broken::Anew => Self::unavailable(broken.to_string()),
+            FeedError::Recreated => Self::unavailable(broken.to_string()),
         }
     }
 }
 
-impl Writing {
+impl FeedBody {
     /// Continues after the beginning that a writer has written.
     pub(crate) fn new(
         endpoint: Endpoint,
@@ -172,16 +172,18 @@ impl Writing {
     ) -> Self {
         let stage = match items {
             Items::Page { items, shown } => Stage::Page { items: items.into_iter(), shown },
-            Items::Span(span) if writer.nests() => Stage::Places(Places::new(span)),
+            Items::Span(span) if writer.nests() => {
+                Stage::OutlinePositions(OutlinePositions::new(span))
+            }
             Items::Span(span) => Stage::Span(span),
         };
-        Self { endpoint, collection, base, writer, out, stage, place: Place::default() }
+        Self { endpoint, collection, base, writer, out, stage, place: ResponseSlot::default() }
     }
 
     /// Returns the first part: all of a feed that fits into one page.
-    pub(crate) async fn first(&mut self) -> Result<Vec<u8>, Broken> {
+    pub(crate) async fn first(&mut self) -> Result<Vec<u8>, FeedError> {
         while self.step().await?
-            && self.out.len() <= SMALL
+            && self.out.len() <= MAX_UNCOUNTED_BYTES
             && matches!(self.stage, Stage::Outlines(_))
         {}
         Ok(std::mem::take(&mut self.out).into_bytes())
@@ -193,12 +195,12 @@ impl Writing {
     }
 
     /// Attaches the memory slot of all further parts.
-    pub(crate) fn hold(&mut self, place: Place) {
+    pub(crate) fn hold(&mut self, place: ResponseSlot) {
         self.place = place;
     }
 
     /// Returns the next part, at most about a page, never empty; none once everything was sent.
-    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Broken> {
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, FeedError> {
         while self.step().await? {
             if !self.out.is_empty() {
                 let part = std::mem::take(&mut self.out).into_bytes();
@@ -209,12 +211,12 @@ impl Writing {
     }
 
     /// Performs the next step; false if there is none.
-    async fn step(&mut self) -> Result<bool, Broken> {
+    async fn step(&mut self) -> Result<bool, FeedError> {
         let (endpoint, name) = (&self.endpoint, &self.collection.name);
         self.stage = match std::mem::replace(&mut self.stage, Stage::Sent) {
             Stage::Page { mut items, shown } => {
                 while self.out.len() < PAGE.bytes
-                    && let Some(Shown { item, links }) = items.next()
+                    && let Some(PageItem { item, links }) = items.next()
                 {
                     // The links of an item include those to its media.
                     let linked = match links.is_empty() {
@@ -242,12 +244,12 @@ impl Writing {
                     Rest::Nothing(shown) => Stage::Written { shown },
                 }
             }
-            Stage::Places(places) => {
+            Stage::OutlinePositions(places) => {
                 let (now, placed) = places.read(endpoint, name).await?;
                 self.check(&now)?;
                 match placed {
-                    Placed::More(places) => Stage::Places(places),
-                    Placed::All(outlines) => Stage::Outlines(outlines),
+                    PositionsRead::More(places) => Stage::OutlinePositions(places),
+                    PositionsRead::All(outlines) => Stage::Outlines(outlines),
                 }
             }
             Stage::Outlines(mut outlines) => match outlines.next(endpoint, name).await? {
@@ -274,8 +276,8 @@ impl Writing {
     }
 
     /// Checks that the collection is still the one whose feed was begun.
-    fn check(&self, now: &Collection) -> Result<(), Broken> {
-        if now.epoch == self.collection.epoch { Ok(()) } else { Err(Broken::Anew) }
+    fn check(&self, now: &Collection) -> Result<(), FeedError> {
+        if now.epoch == self.collection.epoch { Ok(()) } else { Err(FeedError::Recreated) }
     }
 
     /// Records the covered change. The response is complete either way: a lost record costs at most a

@@ -3,13 +3,13 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{ConfigurationError, Given};
+use super::{ConfigurationError, RawValue};
 
 /// Line, name and value of every setting of a file, in no particular order.
 pub(super) fn read(
     file: &str,
     text: &str,
-) -> Result<Vec<(usize, String, Given)>, ConfigurationError> {
+) -> Result<Vec<(usize, String, RawValue)>, ConfigurationError> {
     let table = DeTable::parse(text).map_err(|error| {
         let line = line(text, error.span().map_or(0, |span| span.start));
         let message = error.message().to_owned();
@@ -40,15 +40,17 @@ fn given(
     line: usize,
     name: &str,
     value: &Spanned<DeValue<'_>>,
-) -> Result<Given, ConfigurationError> {
+) -> Result<RawValue, ConfigurationError> {
     let scalar = |value: &Spanned<DeValue<'_>>| match value.get_ref() {
         DeValue::String(text) => Some(text.to_string()),
         DeValue::Integer(number) => Some(number.to_string()),
         _ => None,
     };
     let given = match value.get_ref() {
-        DeValue::Array(values) => values.iter().map(scalar).collect::<Option<_>>().map(Given::List),
-        _ => scalar(value).map(Given::Text),
+        DeValue::Array(values) => {
+            values.iter().map(scalar).collect::<Option<_>>().map(RawValue::List)
+        }
+        _ => scalar(value).map(RawValue::Text),
     };
     given.ok_or_else(|| ConfigurationError {
         place: format!("{file}:{line}"),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use super::Given;
+use super::RawValue;
 
 /// Conversion between values of a type and their written form.
 pub(crate) trait Kind<T> {
@@ -16,7 +16,7 @@ pub(crate) trait Kind<T> {
     const FORM: &'static str;
 
     /// Parses a written value, or returns the reason why it is not valid.
-    fn read(given: &Given) -> Result<T, String>;
+    fn read(given: &RawValue) -> Result<T, String>;
 
     /// Formats a value for the file.
     fn show(value: &T) -> String;
@@ -29,7 +29,7 @@ pub(crate) struct Bytes;
 /// A number of at least 1.
 pub(crate) struct Count;
 /// A number, or 0.
-pub(crate) struct Whole;
+pub(crate) struct CountOrZero;
 /// A duration.
 pub(crate) struct Span;
 /// A path.
@@ -41,16 +41,16 @@ pub(crate) struct Socket;
 /// A value, or an empty text for none.
 pub(crate) struct Optional<K>(K);
 /// A list of values.
-pub(crate) struct Listed<K>(K);
+pub(crate) struct ListOf<K>(K);
 
 /// Maximum of any count. No limit is meant to be larger, and semaphores could not hold many more
 /// permits.
-const MOST: usize = 1_000_000_000;
+const MAX_COUNT: usize = 1_000_000_000;
 
-fn text(given: &Given) -> Result<&str, String> {
+fn text(given: &RawValue) -> Result<&str, String> {
     match given {
-        Given::Text(text) => Ok(text.trim()),
-        Given::List(_) => Err("a list was given".to_owned()),
+        RawValue::Text(text) => Ok(text.trim()),
+        RawValue::List(_) => Err("a list was given".to_owned()),
     }
 }
 
@@ -62,7 +62,7 @@ fn quoted(text: impl Display) -> String {
 impl<T: FromStr<Err: Display> + Display> Kind<T> for Text {
     const FORM: &'static str = "a text";
 
-    fn read(given: &Given) -> Result<T, String> {
+    fn read(given: &RawValue) -> Result<T, String> {
         text(given)?.parse().map_err(|error: T::Err| error.to_string())
     }
 
@@ -71,14 +71,14 @@ impl<T: FromStr<Err: Display> + Display> Kind<T> for Text {
     }
 }
 
-impl Kind<usize> for Whole {
+impl Kind<usize> for CountOrZero {
     const FORM: &'static str = "a number";
 
-    fn read(given: &Given) -> Result<usize, String> {
+    fn read(given: &RawValue) -> Result<usize, String> {
         let text = text(given)?.replace('_', "");
         let number: usize = text.parse().map_err(|_| format!("{text:?} is no number"))?;
-        if number > MOST {
-            return Err(format!("{number} is more than {MOST}"));
+        if number > MAX_COUNT {
+            return Err(format!("{number} is more than {MAX_COUNT}"));
         }
         Ok(number)
     }
@@ -91,8 +91,8 @@ impl Kind<usize> for Whole {
 impl Kind<usize> for Count {
     const FORM: &'static str = "a number from 1";
 
-    fn read(given: &Given) -> Result<usize, String> {
-        match Whole::read(given)? {
+    fn read(given: &RawValue) -> Result<usize, String> {
+        match CountOrZero::read(given)? {
             0 => Err("0 is too small".to_owned()),
             number => Ok(number),
         }
@@ -112,7 +112,7 @@ fn measured(text: &str) -> Option<(u64, &str)> {
 impl Kind<usize> for Bytes {
     const FORM: &'static str = "a size, such as \"512 KiB\" or \"8 MiB\"";
 
-    fn read(given: &Given) -> Result<usize, String> {
+    fn read(given: &RawValue) -> Result<usize, String> {
         const UNITS: [(&str, u64); 5] =
             [("", 1), ("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
         let text = text(given)?;
@@ -144,7 +144,7 @@ impl Kind<Duration> for Span {
     const FORM: &'static str =
         "a time, such as \"500 ms\", \"20 s\", \"2 min\", \"1 h\" or \"30 d\"";
 
-    fn read(given: &Given) -> Result<Duration, String> {
+    fn read(given: &RawValue) -> Result<Duration, String> {
         const UNITS: [(&str, u64); 6] = [
             ("", 1_000),
             ("s", 1_000),
@@ -178,7 +178,7 @@ impl Kind<Duration> for Span {
 impl Kind<PathBuf> for File {
     const FORM: &'static str = "a path";
 
-    fn read(given: &Given) -> Result<PathBuf, String> {
+    fn read(given: &RawValue) -> Result<PathBuf, String> {
         Ok(PathBuf::from(text(given)?))
     }
 
@@ -190,7 +190,7 @@ impl Kind<PathBuf> for File {
 impl Kind<IpNet> for Network {
     const FORM: &'static str = "an address or a block of addresses";
 
-    fn read(given: &Given) -> Result<IpNet, String> {
+    fn read(given: &RawValue) -> Result<IpNet, String> {
         let text = text(given)?;
         let address = || text.parse::<IpAddr>().map(IpNet::from);
         text.parse().or_else(|_| address()).map_err(|_| {
@@ -209,7 +209,7 @@ impl Kind<IpNet> for Network {
 impl Kind<SocketAddr> for Socket {
     const FORM: &'static str = "an address with a port";
 
-    fn read(given: &Given) -> Result<SocketAddr, String> {
+    fn read(given: &RawValue) -> Result<SocketAddr, String> {
         let text = text(given)?;
         text.parse().map_err(|_| {
             format!("{text:?} is no address with a port, such as 127.0.0.1:8080 or [::1]:8080")
@@ -224,7 +224,7 @@ impl Kind<SocketAddr> for Socket {
 impl<T, K: Kind<T>> Kind<Option<T>> for Optional<K> {
     const FORM: &'static str = K::FORM;
 
-    fn read(given: &Given) -> Result<Option<T>, String> {
+    fn read(given: &RawValue) -> Result<Option<T>, String> {
         if text(given)?.is_empty() { Ok(None) } else { K::read(given).map(Some) }
     }
 
@@ -233,18 +233,18 @@ impl<T, K: Kind<T>> Kind<Option<T>> for Optional<K> {
     }
 }
 
-impl<T, K: Kind<T>> Kind<Vec<T>> for Listed<K> {
+impl<T, K: Kind<T>> Kind<Vec<T>> for ListOf<K> {
     const FORM: &'static str = "a list";
 
     /// A list of the file, or texts between commas.
-    fn read(given: &Given) -> Result<Vec<T>, String> {
+    fn read(given: &RawValue) -> Result<Vec<T>, String> {
         let texts: Vec<&str> = match given {
-            Given::List(list) => list.iter().map(String::as_str).collect(),
-            Given::Text(text) => {
+            RawValue::List(list) => list.iter().map(String::as_str).collect(),
+            RawValue::Text(text) => {
                 text.split(',').map(str::trim).filter(|text| !text.is_empty()).collect()
             }
         };
-        texts.into_iter().map(|text| K::read(&Given::Text(text.to_owned()))).collect()
+        texts.into_iter().map(|text| K::read(&RawValue::Text(text.to_owned()))).collect()
     }
 
     fn show(value: &Vec<T>) -> String {

@@ -11,7 +11,7 @@ use http::Method;
 use super::database::info;
 use super::pieces::{self, Pieces};
 use super::rights::Need;
-use super::{Asked, Failure};
+use super::{CouchRequest, Failure};
 
 /// Number of databases per read.
 const PAGE: usize = 1_000;
@@ -20,13 +20,13 @@ const PAGE: usize = 1_000;
 const MAX_KEYS: usize = 100;
 
 /// `_all_dbs`.
-pub(super) async fn answer(asked: &Asked) -> Result<Response, Failure> {
+pub(super) async fn answer(asked: &CouchRequest) -> Result<Response, Failure> {
     asked.method_of(&[Method::GET])?;
     listed(asked, false).await
 }
 
 /// `_dbs_info`: the databases with information about each.
-pub(super) async fn answer_info(asked: &Asked, body: Body) -> Result<Response, Failure> {
+pub(super) async fn answer_info(asked: &CouchRequest, body: Body) -> Result<Response, Failure> {
     if *asked.method_of(&[Method::GET, Method::POST])? == Method::GET {
         return listed(asked, true).await;
     }
@@ -60,15 +60,15 @@ pub(super) async fn answer_info(asked: &Asked, body: Body) -> Result<Response, F
 }
 
 /// Row of one database.
-fn row(asked: &Asked, database: &Database) -> String {
+fn row(asked: &CouchRequest, database: &Database) -> String {
     let key = quoted(database.name.as_str());
     format!("{{\"key\":{key},\"info\":{}}}", info(asked, database).trim_end())
 }
 
-async fn listed(asked: &Asked, with_info: bool) -> Result<Response, Failure> {
+async fn listed(asked: &CouchRequest, with_info: bool) -> Result<Response, Failure> {
     let range = Range::read(&asked.parameters)?;
     let (skip, left) = (asked.parameters.count("skip")?, asked.parameters.count("limit")?);
-    let mut names = Names {
+    let mut names = DatabaseListing {
         asked: asked.clone(),
         with_info,
         after: None,
@@ -132,8 +132,8 @@ impl Range {
 }
 
 /// Databases that were not sent yet.
-struct Names {
-    asked: Asked,
+struct DatabaseListing {
+    asked: CouchRequest,
     with_info: bool,
     /// Last database that was read.
     after: Option<DatabaseName>,
@@ -146,7 +146,7 @@ struct Names {
     range: Range,
 }
 
-impl Names {
+impl DatabaseListing {
     /// All names of the range, the greatest first.
     async fn all(&mut self) -> Result<VecDeque<DatabaseName>, Failure> {
         let mut all = VecDeque::new();
@@ -179,7 +179,7 @@ impl Names {
     }
 }
 
-impl Pieces for Names {
+impl Pieces for DatabaseListing {
     const END: &'static str = "]\n";
 
     fn database(&self) -> Option<&Database> {

@@ -20,7 +20,7 @@ use http::Method;
 
 use super::pieces::{self, Pieces};
 use super::rights::Need;
-use super::{Asked, Failure};
+use super::{CouchRequest, Failure};
 use by_range::Range;
 
 /// Number of documents per read, and of bytes of their bodies.
@@ -35,7 +35,7 @@ const END: &str = "\n]}\n";
 
 /// Kinds of documents in a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Listed {
+pub(super) enum ListingKind {
     /// All except local documents.
     All,
     /// Design documents.
@@ -44,7 +44,7 @@ pub(super) enum Listed {
     Local,
 }
 
-impl Listed {
+impl ListingKind {
     /// Bounds of the ids that are listed.
     fn bounds(self) -> (Bound<String>, Bound<String>) {
         match self {
@@ -62,9 +62,9 @@ impl Listed {
 
 /// Answers one query, given in the parameters and in the body of a `POST`.
 pub(super) async fn answer(
-    asked: &Asked,
+    asked: &CouchRequest,
     name: &DatabaseName,
-    listed: Listed,
+    listed: ListingKind,
     body: Body,
 ) -> Result<Response, Failure> {
     let method = asked.method_of(&[Method::GET, Method::POST])?.clone();
@@ -72,7 +72,7 @@ pub(super) async fn answer(
     let mut sent = None;
     if method == Method::POST {
         sent = Some(asked.json(body).await?);
-        database = asked.still(&database, Need::Use).await?;
+        database = asked.recheck(&database, Need::Use).await?;
     }
     let query = Query::read(asked, listed, sent.as_ref().map(|(_, sent)| sent.root()))?;
     // Waiting for a slot must not hold the permit for bodies.
@@ -83,15 +83,15 @@ pub(super) async fn answer(
 
 /// Answers several queries, each with a listing of its own.
 pub(super) async fn answer_queries(
-    asked: &Asked,
+    asked: &CouchRequest,
     name: &DatabaseName,
-    listed: Listed,
+    listed: ListingKind,
     body: Body,
 ) -> Result<Response, Failure> {
     asked.method_of(&[Method::POST])?;
     let database = asked.database(name, Need::Use).await?;
     let sent = asked.json(body).await?;
-    let database = asked.still(&database, Need::Use).await?;
+    let database = asked.recheck(&database, Need::Use).await?;
     let refuse = |reason: &str| RefusalKind::BadRequest.with_reason(reason);
     let queries = sent.1.root().member("queries");
     let queries = queries.ok_or_else(|| refuse("POST body must include `queries` parameter."))?;
@@ -113,20 +113,24 @@ pub(super) async fn answer_queries(
 
 /// A parsed query.
 struct Query {
-    listed: Listed,
+    listed: ListingKind,
     rows: Rows,
     update_seq: bool,
-    wanted: Wanted,
+    wanted: RequestedRows,
 }
 
 /// Requested rows.
-enum Wanted {
+enum RequestedRows {
     Keys(Vec<by_key::Key>),
     Range(Range),
 }
 
 impl Query {
-    fn read(asked: &Asked, listed: Listed, body: Option<Node<'_>>) -> Result<Self, Refusal> {
+    fn read(
+        asked: &CouchRequest,
+        listed: ListingKind,
+        body: Option<Node<'_>>,
+    ) -> Result<Self, Refusal> {
         let mut parameters = asked.parameters.clone();
         if let Some(body) = body {
             if body.kind() != Kind::Object {
@@ -148,26 +152,30 @@ impl Query {
         let wanted = match keys {
             Some(keys) => {
                 refuse_beside_keys(&parameters)?;
-                Wanted::Keys(by_key::read(&parameters, keys)?)
+                RequestedRows::Keys(by_key::read(&parameters, keys)?)
             }
-            None => Wanted::Range(by_range::read(&parameters, listed)?),
+            None => RequestedRows::Range(by_range::read(&parameters, listed)?),
         };
         Ok(Self { listed, rows, update_seq: parameters.flag("update_seq")?, wanted })
     }
 
     /// Returns the text before the rows, and the rows.
-    async fn open(self, asked: &Asked, database: Database) -> Result<(String, View), Failure> {
+    async fn open(
+        self,
+        asked: &CouchRequest,
+        database: Database,
+    ) -> Result<(String, View), Failure> {
         let Self { listed, rows, update_seq, wanted } = self;
         let total = match listed {
-            Listed::All => Some(database.documents),
-            Listed::Local => None,
-            Listed::Design => {
+            ListingKind::All => Some(database.documents),
+            ListingKind::Local => None,
+            ListingKind::Design => {
                 let (from, to) = listed.bounds();
                 asked.databases.count_documents(&database.name, from, to).await?
             }
         };
         let offset = match &wanted {
-            Wanted::Range(range) if listed != Listed::Local => {
+            RequestedRows::Range(range) if listed != ListingKind::Local => {
                 let before = match range.before(listed) {
                     None => Some(0),
                     Some((from, to)) => {
@@ -182,7 +190,7 @@ impl Query {
         let number = |number: Option<u64>| number.map_or("null".to_owned(), |it| it.to_string());
         let place = match (update_seq, listed) {
             (false, _) => String::new(),
-            (true, Listed::Local) => "\"update_seq\":null,".to_owned(),
+            (true, ListingKind::Local) => "\"update_seq\":null,".to_owned(),
             (true, _) => {
                 let place = quoted(&sequence::text(&database, database.last));
                 format!("\"update_seq\":{place},")
@@ -192,12 +200,14 @@ impl Query {
         let begin = format!("{{\"total_rows\":{total},{place}\"offset\":{offset},\"rows\":[");
         let asked = asked.clone();
         let view = match (listed, wanted) {
-            (Listed::Local, wanted) => {
+            (ListingKind::Local, wanted) => {
                 View::Local(local::LocalRows::new(asked, database, rows, wanted))
             }
-            (_, Wanted::Keys(keys)) => View::Keys(by_key::Keys::new(asked, database, rows, keys)),
-            (_, Wanted::Range(range)) => {
-                View::Range(by_range::Walk::new(asked, database, rows, range))
+            (_, RequestedRows::Keys(keys)) => {
+                View::Keys(by_key::Keys::new(asked, database, rows, keys))
+            }
+            (_, RequestedRows::Range(range)) => {
+                View::Range(by_range::RangeRows::new(asked, database, rows, range))
             }
         };
         Ok((begin, view))
@@ -218,7 +228,7 @@ fn refuse_beside_keys(parameters: &Parameters) -> Result<(), Refusal> {
 
 /// Rows of one query that were not sent yet.
 enum View {
-    Range(by_range::Walk),
+    Range(by_range::RangeRows),
     Keys(by_key::Keys),
     Local(local::LocalRows),
 }
@@ -261,7 +271,7 @@ impl Pieces for View {
 
 /// Queries that were not answered yet.
 struct Queries {
-    asked: Asked,
+    asked: CouchRequest,
     database: Database,
     queries: VecDeque<Query>,
     current: Option<View>,
@@ -343,8 +353,8 @@ impl Rows {
     }
 }
 
-async fn held_of(
-    asked: &Asked,
+async fn attachment_contents(
+    asked: &CouchRequest,
     database: &Database,
     rows: &Rows,
     read: &LoadedDocument,

@@ -13,14 +13,14 @@ use feedsync_endpoint::documents::leaves::Leaves;
 use feedsync_store::Database;
 use http::{HeaderValue, Method, StatusCode, header};
 
-use super::document::{find, named_revision, told, written};
+use super::document::{find, named_revision, revision_response, written};
 use super::rights::Need;
-use super::{Asked, Failure, design};
-use crate::http::validators::{Listed, listed, without_coding};
+use super::{CouchRequest, Failure, design};
+use crate::http::validators::{ListedTag, listed_tags, without_coding};
 use crate::http::{media_types, range};
 
 pub(super) async fn answer(
-    asked: &Asked,
+    asked: &CouchRequest,
     name: &DatabaseName,
     id: DocumentId,
     attachment: &str,
@@ -36,7 +36,7 @@ pub(super) async fn answer(
         Method::PUT => {
             SentAttachment::check_name(attachment)?;
             let (_turn, bytes) = asked.bytes(body).await?;
-            asked.still(&database, Need::Use).await?;
+            asked.recheck(&database, Need::Use).await?;
             let said = media_types::media_type(&asked.call.headers).unwrap_or(ANY_TYPE).to_owned();
             SentAttachment::check_type(attachment, &said)?;
             if let Some(md5) = asked.call.headers.get("content-md5") {
@@ -51,18 +51,18 @@ pub(super) async fn answer(
             };
             let done = change(asked, &database, id, attachment, Some(sent)).await?;
             let path = Resource::path_of_attachment(name, &done.0, attachment);
-            Ok(asked.located(told(StatusCode::CREATED, &done), &path))
+            Ok(asked.located(revision_response(StatusCode::CREATED, &done), &path))
         }
         _ => {
             let done = change(asked, &database, id, attachment, None).await?;
-            Ok(told(StatusCode::OK, &done))
+            Ok(revision_response(StatusCode::OK, &done))
         }
     }
 }
 
 /// Adds or removes an attachment by an edit of its document.
 async fn change(
-    asked: &Asked,
+    asked: &CouchRequest,
     database: &Database,
     id: DocumentId,
     attachment: &str,
@@ -107,7 +107,7 @@ fn no_attachment() -> Refusal {
 }
 
 async fn read(
-    asked: &Asked,
+    asked: &CouchRequest,
     database: &Database,
     id: DocumentId,
     attachment: &str,
@@ -128,21 +128,23 @@ async fn read(
     let attachment = attachment.ok_or_else(no_attachment)?;
     let tag = format!("\"{}\"", attachment.digest.as_str().trim_start_matches("md5-"));
     let digest = tag.trim_matches('"');
-    let is_known = |tag: Listed| tag.opaque.as_deref().map(without_coding) == Some(digest);
-    if listed(&asked.call.headers, header::IF_NONE_MATCH).any(is_known) {
+    let is_known = |tag: ListedTag| tag.opaque.as_deref().map(without_coding) == Some(digest);
+    if listed_tags(&asked.call.headers, header::IF_NONE_MATCH).any(is_known) {
         return Ok(whole(StatusCode::NOT_MODIFIED, attachment, &tag, Bytes::new()));
     }
     let place = asked.place().await?;
-    let place = asked.room_for(place, attachment.length).await?;
+    let place = asked.slot_for_attachments(place, attachment.length).await?;
     let bytes = asked.databases.attachment(&database.name, &attachment.digest).await?;
     let bytes = bytes.ok_or_else(no_attachment)?;
     let length = bytes.len() as u64;
     let own = HeaderValue::from_str(&tag).ok();
     let validators = range::Validators { tag: own.as_ref(), modified: None };
-    match range::asked(&asked.call.headers, validators, length) {
-        range::Asked::Whole => Ok(whole(StatusCode::OK, attachment, &tag, place.hold(bytes))),
-        range::Asked::Nothing => Err(range::not_there(length).into()),
-        range::Asked::Part(part) => {
+    match range::requested_range(&asked.call.headers, validators, length) {
+        range::RequestedRange::Whole => {
+            Ok(whole(StatusCode::OK, attachment, &tag, place.hold(bytes)))
+        }
+        range::RequestedRange::Nothing => Err(range::not_there(length).into()),
+        range::RequestedRange::Part(part) => {
             let told = range::place(&part, length);
             let bytes = bytes[part.start as usize..part.end as usize].to_vec();
             let mut response =
@@ -164,6 +166,6 @@ fn whole(status: StatusCode, attachment: &Attachment, tag: &str, bytes: Bytes) -
     if let Ok(tag) = HeaderValue::from_str(tag) {
         headers.insert(header::ETAG, tag);
     }
-    response.extensions_mut().insert(crate::http::compression::AsSent);
+    response.extensions_mut().insert(crate::http::compression::NoTransform);
     response
 }

@@ -16,44 +16,44 @@ use http::{Method, StatusCode};
 use super::document::is_plain_deletion;
 use super::rights::Need;
 use super::server::new_id;
-use super::{AT_ONCE, Asked, Failure, aside, json, local};
+use super::{CouchRequest, Failure, MAX_INLINE_JSON_BYTES, json, local, run_blocking};
 use crate::access::quotas;
 use crate::http::couch_errors::text as failed;
 
 /// `_bulk_docs`.
 pub(super) async fn write(
-    asked: &Asked,
+    asked: &CouchRequest,
     name: &DatabaseName,
     body: Body,
 ) -> Result<Response, Failure> {
     asked.method_of(&[Method::POST])?;
     let database = asked.database(name, Need::Use).await?;
-    let (_turn, sent) = asked.json_around(body).await?;
-    let database = asked.still(&database, Need::Use).await?;
+    let (_turn, sent) = asked.json_with_documents(body).await?;
+    let database = asked.recheck(&database, Need::Use).await?;
     let bytes = sent.root().raw().len() as u64;
-    let Read { edits, sent } = match sent.root().raw().len() < AT_ONCE {
-        true => Read::of(&sent)?,
-        false => aside(move || Read::of(&sent)).await??,
+    let ParsedBody { edits, sent } = match sent.root().raw().len() < MAX_INLINE_JSON_BYTES {
+        true => ParsedBody::of(&sent)?,
+        false => run_blocking(move || ParsedBody::of(&sent)).await??,
     };
     let (mut documents, mut named) = (Vec::with_capacity(sent.len()), Vec::new());
     for one in sent {
         named.push(match one {
-            One::Local(sent) => Named::Local(sent),
-            One::Refused(row) => Named::Refused(row),
-            One::Document(sent) => {
+            SubmittedDocument::Local(sent) => DocumentResult::Local(sent),
+            SubmittedDocument::Refused(row) => DocumentResult::Refused(row),
+            SubmittedDocument::Document(sent) => {
                 let id = match sent.id.clone() {
                     Some(id) => id,
                     None => new_id(asked).parse()?,
                 };
                 let newest = sent.replicated().ok().map(|path| path.newest());
                 documents.push(NewDocument { id: id.clone(), sent, followed: BTreeMap::new() });
-                Named::Document(id, newest)
+                DocumentResult::Document(id, newest)
             }
         });
     }
     let (mut local, mut more) = (0, 0);
     for one in &named {
-        if let Named::Local(sent) = one {
+        if let DocumentResult::Local(sent) = one {
             local += sent.length();
             more += sent.growth(asked, name).await?;
         }
@@ -70,7 +70,7 @@ pub(super) async fn write(
     quotas::documents(&asked.hub, name, new.count() as u64, more).await?;
     let written = write_documents(&*asked.databases, &database, documents, edits).await?;
     let documents = named.iter().filter_map(|named| match named {
-        Named::Document(id, _) => Some(id),
+        DocumentResult::Document(id, _) => Some(id),
         _ => None,
     });
     let here = documents.zip(&written);
@@ -80,13 +80,13 @@ pub(super) async fn write(
     let mut rows = Vec::new();
     for named in named {
         let (id, named) = match named {
-            Named::Document(id, named) => (id, named),
-            Named::Refused(row) => {
+            DocumentResult::Document(id, named) => (id, named),
+            DocumentResult::Refused(row) => {
                 rows.push(row);
                 continue;
             }
             // Checkpoints refer to other documents and are written after them.
-            Named::Local(sent) => {
+            DocumentResult::Local(sent) => {
                 let id = sent.id.clone();
                 let revision = sent.write(asked, &database).await?;
                 if edits == Edits::New {
@@ -116,37 +116,37 @@ pub(super) async fn write(
 }
 
 /// One document of the response.
-enum Named {
+enum DocumentResult {
     /// A document with its id and, if it names one, its revision.
     Document(DocumentId, Option<Revision>),
-    Local(local::Sent),
+    Local(local::LocalSubmission),
     /// A document that was refused before anything was written, with its row.
     Refused(String),
 }
 
 /// A parsed body.
-struct Read {
+struct ParsedBody {
     edits: Edits,
-    sent: Vec<One>,
+    sent: Vec<SubmittedDocument>,
 }
 
 /// One of the submitted documents.
-enum One {
+enum SubmittedDocument {
     Document(Submission),
-    Local(local::Sent),
+    Local(local::LocalSubmission),
     /// A document that cannot be parsed, with its row.
     Refused(String),
 }
 
-impl Read {
+impl ParsedBody {
     /// Reads the documents. An invalid replicated document is refused by itself.
     fn of(sent: &Json) -> Result<Self, Refusal> {
         let (nodes, new_edits) = bulk_documents(sent.root())?;
         let read = |node| {
             Json::check_document(node)?;
-            Ok(match local::Sent::names(node)? {
-                Some(id) => One::Local(local::Sent::read(id, node, None)?),
-                None => One::Document(Submission::read(node)?),
+            Ok(match local::LocalSubmission::names(node)? {
+                Some(id) => SubmittedDocument::Local(local::LocalSubmission::read(id, node, None)?),
+                None => SubmittedDocument::Document(Submission::read(node)?),
             })
         };
         let row = |node: Node<'_>, refusal: &Refusal| {
@@ -158,7 +158,7 @@ impl Read {
             refused(text("_id").as_deref().unwrap_or("null"), text("_rev").as_deref(), refusal)
         };
         let sent = nodes.into_iter().map(|node| match read(node) {
-            Err(refusal) if !new_edits => Ok(One::Refused(row(node, &refusal))),
+            Err(refusal) if !new_edits => Ok(SubmittedDocument::Refused(row(node, &refusal))),
             read => read,
         });
         let sent = sent.collect::<Result<_, Refusal>>()?;
@@ -176,14 +176,14 @@ fn refused(id: &str, revision: Option<&str>, refusal: &Refusal) -> String {
 
 /// Computes the result of `_revs_diff` and `_missing_revs`.
 async fn compared(
-    asked: &Asked,
+    asked: &CouchRequest,
     name: &DatabaseName,
     body: Body,
 ) -> Result<Vec<MissingRevisions>, Failure> {
     asked.method_of(&[Method::POST])?;
     let database = asked.database(name, Need::Use).await?;
     let (_turn, sent) = asked.json(body).await?;
-    let database = asked.still(&database, Need::Use).await?;
+    let database = asked.recheck(&database, Need::Use).await?;
     let wanted = requested_revisions(sent.root())?;
     Ok(asked.hub.revisions.find_missing(&*asked.databases, &database, wanted).await?)
 }
@@ -195,7 +195,7 @@ fn listed(revisions: &[Revision]) -> String {
 
 /// `_revs_diff`.
 pub(super) async fn differences(
-    asked: &Asked,
+    asked: &CouchRequest,
     name: &DatabaseName,
     body: Body,
 ) -> Result<Response, Failure> {
@@ -217,7 +217,7 @@ pub(super) async fn differences(
 
 /// `_missing_revs`.
 pub(super) async fn missing(
-    asked: &Asked,
+    asked: &CouchRequest,
     name: &DatabaseName,
     body: Body,
 ) -> Result<Response, Failure> {

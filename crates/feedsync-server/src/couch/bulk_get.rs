@@ -15,23 +15,23 @@ use http::Method;
 
 use super::pieces::{self, Pieces};
 use super::rights::Need;
-use super::{Asked, Failure, document, no_database};
+use super::{CouchRequest, Failure, document, no_database};
 
 /// Number of requested documents that are read at once,
-const AT_ONCE: usize = 1_000;
+const BATCH_DOCUMENTS: usize = 1_000;
 
 /// and the total size of their bodies in bytes, exceeded by at most one document.
-const BYTES_AT_ONCE: u64 = 16 << 20;
+const BATCH_BYTES: u64 = 16 << 20;
 
 pub(super) async fn read(
-    asked: &Asked,
+    asked: &CouchRequest,
     name: &DatabaseName,
     body: Body,
 ) -> Result<Response, Failure> {
     asked.method_of(&[Method::POST])?;
     let database = asked.database(name, Need::Use).await?;
     let (turn, sent) = asked.json(body).await?;
-    let database = asked.still(&database, Need::Use).await?;
+    let database = asked.recheck(&database, Need::Use).await?;
     let says = |option: &str| -> Result<bool, Refusal> {
         Ok(asked.parameters.flag(option)? || document::says(sent.root(), option))
     };
@@ -43,31 +43,31 @@ pub(super) async fn read(
             None => Leaves::All,
         };
         let meant = asked.asked().map(|(id, revision)| (id, leaves(revision)));
-        Question { asked, meant }
+        BulkGetEntry { asked, meant }
     };
     let questions = requested_documents(sent.root())?.into_iter().map(of).collect();
     // Waiting for a slot must not hold the permit for bodies.
     drop((turn, sent));
-    let answers = Answers { asked: asked.clone(), database, show, questions, next: 0 };
+    let answers = BulkGetResults { asked: asked.clone(), database, show, questions, next: 0 };
     pieces::answer(asked, answers, String::from("{\"results\":[")).await
 }
 
 /// One requested document.
-struct Question {
+struct BulkGetEntry {
     asked: RequestedDocument,
     meant: Result<(DocumentId, Leaves), Refusal>,
 }
 
 /// Results that were not sent yet.
-struct Answers {
-    asked: Asked,
+struct BulkGetResults {
+    asked: CouchRequest,
     database: Database,
     show: DocumentOptions,
-    questions: Vec<Question>,
+    questions: Vec<BulkGetEntry>,
     next: usize,
 }
 
-impl Pieces for Answers {
+impl Pieces for BulkGetResults {
     const END: &'static str = "]}\n";
 
     fn database(&self) -> Option<&Database> {
@@ -85,8 +85,8 @@ impl Pieces for Answers {
     async fn push_some(&mut self, text: &mut String) -> Result<(), Failure> {
         let found = self.read().await?;
         let begun = text.len();
-        let questions = self.questions.iter().skip(self.next).take(AT_ONCE);
-        for (at, Question { asked, meant }) in questions.enumerate() {
+        let questions = self.questions.iter().skip(self.next).take(BATCH_DOCUMENTS);
+        for (at, BulkGetEntry { asked, meant }) in questions.enumerate() {
             let found = match meant {
                 Err(_) => None,
                 Ok((id, leaves)) => match found.read(id) {
@@ -94,8 +94,8 @@ impl Pieces for Answers {
                     None => return Ok(()),
                     Some(Some(document))
                         if at > 0
-                            && found.asked_again.contains(id)
-                            && !is_whole(document, leaves, self.most_bytes()) =>
+                            && found.requested_repeatedly.contains(id)
+                            && !is_whole(document, leaves, self.max_bytes()) =>
                     {
                         return Ok(());
                     }
@@ -114,7 +114,7 @@ impl Pieces for Answers {
             }
             text.push_str("]}");
             self.next += 1;
-            if (text.len() - begun) as u64 > BYTES_AT_ONCE {
+            if (text.len() - begun) as u64 > BATCH_BYTES {
                 return Ok(());
             }
         }
@@ -124,14 +124,14 @@ impl Pieces for Answers {
 
 /// Documents that some requests name and that were read, each once.
 #[derive(Default)]
-struct Found {
+struct ReadDocuments {
     places: HashMap<DocumentId, usize>,
     documents: Vec<Option<LoadedDocument>>,
     /// Documents that several requests name; perhaps not all of their revisions were read.
-    asked_again: HashSet<DocumentId>,
+    requested_repeatedly: HashSet<DocumentId>,
 }
 
-impl Found {
+impl ReadDocuments {
     /// Returns a document if it was read; the inner option is empty if it does not exist.
     fn read(&self, id: &DocumentId) -> Option<Option<&LoadedDocument>> {
         Some(self.documents.get(*self.places.get(id)?)?.as_ref())
@@ -145,31 +145,32 @@ fn is_whole(found: &LoadedDocument, leaves: &Leaves, most: u64) -> bool {
         || check_size(&found.document.tree, &meant, most).is_err()
 }
 
-impl Answers {
+impl BulkGetResults {
     /// Maximum total size, in bytes, of the revisions of one document that are sent at once.
-    fn most_bytes(&self) -> u64 {
+    fn max_bytes(&self) -> u64 {
         self.asked.hub.config.limits.database_body_bytes as u64
     }
 
     /// Reads the documents of the next requests, fewer of them if they are large.
-    async fn read(&self) -> Result<Found, Failure> {
+    async fn read(&self) -> Result<ReadDocuments, Failure> {
         let mut wanted: HashMap<DocumentId, Vec<Leaves>> = HashMap::new();
-        let (mut places, mut ids, mut asked_again) = (HashMap::new(), Vec::new(), HashSet::new());
-        let questions = self.questions.iter().skip(self.next).take(AT_ONCE);
+        let (mut places, mut ids, mut requested_repeatedly) =
+            (HashMap::new(), Vec::new(), HashSet::new());
+        let questions = self.questions.iter().skip(self.next).take(BATCH_DOCUMENTS);
         for (id, leaves) in questions.flat_map(|it| &it.meant) {
             let asks = wanted.entry(id.clone()).or_default();
             if asks.is_empty() {
                 places.insert(id.clone(), ids.len());
                 ids.push(id.clone());
             } else {
-                asked_again.insert(id.clone());
+                requested_repeatedly.insert(id.clone());
             }
             asks.push(leaves.clone());
         }
         if ids.is_empty() {
-            return Ok(Found::default());
+            return Ok(ReadDocuments::default());
         }
-        let most = self.most_bytes();
+        let most = self.max_bytes();
         let choose: SelectBodies = Box::new(move |document| {
             let tree = &document.tree;
             let (mut chosen, mut left) = (BTreeSet::new(), most);
@@ -181,22 +182,22 @@ impl Answers {
                 }
                 let length = |revision: &Revision| Some(tree.content(revision)?.body.length);
                 let bytes: u64 = meant.iter().flatten().filter_map(length).sum();
-                left = left.min(BYTES_AT_ONCE).saturating_sub(bytes);
+                left = left.min(BATCH_BYTES).saturating_sub(bytes);
                 chosen.extend(meant.into_iter().flatten());
             }
             chosen.into_iter().collect()
         });
-        let Asked { databases, .. } = &self.asked;
-        let page = databases.documents(&self.database.name, &ids, choose, BYTES_AT_ONCE).await?;
+        let CouchRequest { databases, .. } = &self.asked;
+        let page = databases.documents(&self.database.name, &ids, choose, BATCH_BYTES).await?;
         match page.database.epoch == self.database.epoch {
-            true => Ok(Found { places, documents: page.documents, asked_again }),
+            true => Ok(ReadDocuments { places, documents: page.documents, requested_repeatedly }),
             false => Err(no_database().into()),
         }
     }
 }
 
 async fn push(
-    asked: &Asked,
+    asked: &CouchRequest,
     database: &Database,
     text: &mut String,
     (one, asks): (&RequestedDocument, &Leaves),

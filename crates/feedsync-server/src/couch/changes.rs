@@ -22,19 +22,19 @@ use tokio::time::{Instant, sleep_until};
 
 use super::pieces::broken;
 use super::rights::Need;
-use super::{Asked, Failure, design, in_place, json};
-use crate::http::event_stream::FollowerPlace;
+use super::{CouchRequest, Failure, design, json, run_inline};
+use crate::http::event_stream::FollowerSlot;
 use crate::http::problem::Problem;
-use crate::http::response_budget::Place;
+use crate::http::response_budget::ResponseSlot;
 use crate::http::stopping::stopped;
-use page::{Page, Untold};
+use page::{Page, UnsentPage};
 use row::Rows;
 
 /// Size, in bytes, of a piece of rows, exceeded by at most one row.
-const PIECE: usize = 8 << 20;
+const MAX_PIECE_BYTES: usize = 8 << 20;
 
 pub(super) async fn answer(
-    asked: Asked,
+    asked: CouchRequest,
     name: DatabaseName,
     body: Body,
 ) -> Result<Response, Failure> {
@@ -43,7 +43,7 @@ pub(super) async fn answer(
     let sent = match method {
         Method::POST => {
             let sent = asked.json(body).await?;
-            database = asked.still(&database, Need::Use).await?;
+            database = asked.recheck(&database, Need::Use).await?;
             Some(sent)
         }
         _ => None,
@@ -58,7 +58,7 @@ pub(super) async fn answer(
     // A descending feed goes from the newest change to the first, whatever `since` says, as in CouchDB.
     let after = if request.is_descending { ChangeNumber::ZERO } else { since };
     let is_live = request.feed != ChangesFeed::Normal && !request.is_descending;
-    let follower = is_live.then(|| FollowerPlace::take(&asked.hub)).transpose()?;
+    let follower = is_live.then(|| FollowerSlot::take(&asked.hub)).transpose()?;
     let changes = Changes {
         notices: is_live.then(|| asked.databases.subscribe_to_database(&name)),
         left: request.limit,
@@ -68,7 +68,7 @@ pub(super) async fn answer(
         before: None,
         is_first: true,
         state: State::Begin,
-        untold: None,
+        unsent: None,
         ahead: None,
         epoch: database.epoch,
         waiting: None,
@@ -103,7 +103,7 @@ enum State {
 
 /// A response while it is sent.
 struct Changes {
-    asked: Asked,
+    asked: CouchRequest,
     name: DatabaseName,
     request: Arc<ChangesRequest>,
     notices: Option<Notices>,
@@ -120,16 +120,16 @@ struct Changes {
     is_first: bool,
     state: State,
     /// Changes that were read and not sent yet.
-    untold: Option<Untold>,
+    unsent: Option<UnsentPage>,
     /// The next page, while it is read. Only code with exclusive access to this value may poll it.
     ahead: Option<Page>,
     /// A pending wait for a slot for a large response.
     waiting: Option<Waiting>,
-    _follower: Option<FollowerPlace>,
+    _follower: Option<FollowerSlot>,
 }
 
 /// A pending wait for a slot.
-type Waiting = BoxFuture<'static, Result<Place, Problem>>;
+type Waiting = BoxFuture<'static, Result<ResponseSlot, Problem>>;
 
 impl Changes {
     fn answer(self) -> Response {
@@ -146,7 +146,7 @@ impl Changes {
             // A proxy that buffers the response would delay heartbeats (CG9).
             headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-            response.extensions_mut().insert(crate::http::compression::AsSent);
+            response.extensions_mut().insert(crate::http::compression::NoTransform);
         }
         response
     }
@@ -217,14 +217,14 @@ impl Changes {
             self.state = State::End;
             return Ok(String::new());
         }
-        let mut untold = match self.untold.take() {
-            Some(untold) => untold,
+        let mut unsent = match self.unsent.take() {
+            Some(unsent) => unsent,
             None => self.read().await?,
         };
         let request = Arc::clone(&self.request);
-        let rows = Rows::of(&request, &untold.database);
+        let rows = Rows::of(&request, &unsent.database);
         let (mut out, none) = (String::new(), AttachmentContents::new());
-        while let Some(read) = untold.documents.next() {
+        while let Some(read) = unsent.documents.next() {
             let found;
             let told = match request.attachments && request.include_docs {
                 true => {
@@ -238,7 +238,7 @@ impl Changes {
             // A selector may traverse all of it many times.
             let bytes = read.bodies.values().map(|body| body.text.len()).sum();
             let is_first = self.is_first;
-            if in_place(bytes, || rows.push(&mut out, (&read, told), is_first)) {
+            if run_inline(bytes, || rows.push(&mut out, (&read, told), is_first)) {
                 self.is_first = false;
                 self.left = self.left.map(|left| left - 1);
                 if self.left == Some(0) {
@@ -246,14 +246,14 @@ impl Changes {
                     return Ok(out);
                 }
             }
-            if out.len() > PIECE {
-                self.untold = Some(untold);
+            if out.len() > MAX_PIECE_BYTES {
+                self.unsent = Some(unsent);
                 return Ok(out);
             }
         }
-        self.advance(untold.reached);
+        self.advance(unsent.reached);
         self.state = match request.feed {
-            _ if !untold.is_end => State::Rows,
+            _ if !unsent.is_end => State::Rows,
             ChangesFeed::Normal => State::End,
             // A descending walk ends at the oldest change.
             _ if request.is_descending => State::End,
@@ -314,7 +314,7 @@ impl Changes {
             _ => return false,
         };
         self.admitted = Instant::now();
-        let asked = Asked { principal, ..self.asked.clone() };
+        let asked = CouchRequest { principal, ..self.asked.clone() };
         let database = asked.database(&self.name, Need::Use).await;
         database.is_ok_and(|database| database.epoch == self.epoch)
     }

@@ -8,13 +8,13 @@ use http::StatusCode;
 use tokio::time::timeout;
 
 use super::database::sweep;
-use super::{Asked, Failure, done};
+use super::{CouchRequest, Failure, done};
 
 /// Time to wait for the end before the response is sent.
-const SOON: Duration = Duration::from_secs(2);
+const MAX_RESPONSE_DELAY: Duration = Duration::from_secs(2);
 
 /// Starts a compaction, which goes on even if the client disconnects.
-pub(super) async fn begin(asked: &Asked, name: &DatabaseName) -> Result<Response, Failure> {
+pub(super) async fn begin(asked: &CouchRequest, name: &DatabaseName) -> Result<Response, Failure> {
     let Some(underway) = asked.hub.compacting.begin(name) else {
         return Ok(done(StatusCode::ACCEPTED));
     };
@@ -28,7 +28,7 @@ pub(super) async fn begin(asked: &Asked, name: &DatabaseName) -> Result<Response
         sweep(&asked);
         compacted
     });
-    if let Ok(Ok(compacted)) = timeout(SOON, compacted).await {
+    if let Ok(Ok(compacted)) = timeout(MAX_RESPONSE_DELAY, compacted).await {
         compacted?;
     }
     Ok(done(StatusCode::ACCEPTED))

@@ -7,19 +7,19 @@ use feedsync_couch::DatabaseName;
 
 /// Databases that this node is compacting.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Compacting(Arc<Mutex<HashSet<DatabaseName>>>);
+pub(crate) struct RunningCompactions(Arc<Mutex<HashSet<DatabaseName>>>);
 
 /// A running compaction, until it is dropped.
-pub(super) struct Underway(Compacting, DatabaseName);
+pub(super) struct CompactionGuard(RunningCompactions, DatabaseName);
 
-impl Compacting {
-    pub(super) fn is_underway(&self, name: &DatabaseName) -> bool {
+impl RunningCompactions {
+    pub(super) fn is_running(&self, name: &DatabaseName) -> bool {
         self.names().contains(name)
     }
 
     /// Starts a compaction unless one is running.
-    pub(super) fn begin(&self, name: &DatabaseName) -> Option<Underway> {
-        self.names().insert(name.clone()).then(|| Underway(self.clone(), name.clone()))
+    pub(super) fn begin(&self, name: &DatabaseName) -> Option<CompactionGuard> {
+        self.names().insert(name.clone()).then(|| CompactionGuard(self.clone(), name.clone()))
     }
 
     fn names(&self) -> MutexGuard<'_, HashSet<DatabaseName>> {
@@ -27,14 +27,14 @@ impl Compacting {
     }
 }
 
-impl Underway {
+impl CompactionGuard {
     /// The database that is compacted.
     pub(super) fn name(&self) -> &DatabaseName {
         &self.1
     }
 }
 
-impl Drop for Underway {
+impl Drop for CompactionGuard {
     fn drop(&mut self) {
         self.0.names().remove(&self.1);
     }
@@ -46,13 +46,13 @@ mod tests {
 
     #[test]
     fn one_is_at_a_database_at_a_time() {
-        let (compacting, name) = (Compacting::default(), "notes".parse().unwrap());
+        let (compacting, name) = (RunningCompactions::default(), "notes".parse().unwrap());
         let underway = compacting.begin(&name).unwrap();
-        assert!(compacting.is_underway(&name));
+        assert!(compacting.is_running(&name));
         assert!(compacting.begin(&name).is_none());
         assert!(compacting.begin(&"other".parse().unwrap()).is_some());
         drop(underway);
-        assert!(!compacting.is_underway(&name));
+        assert!(!compacting.is_running(&name));
         assert!(compacting.begin(&name).is_some());
     }
 }

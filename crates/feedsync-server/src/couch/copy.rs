@@ -11,11 +11,11 @@ use feedsync_endpoint::documents::leaves::Leaves;
 use feedsync_store::Database;
 
 use super::document::{created, find, written};
-use super::{Asked, Failure};
+use super::{CouchRequest, Failure};
 
 /// Writes the body and the attachments of a document as an edit of the document that `Destination` names.
 pub(super) async fn answer(
-    asked: &Asked,
+    asked: &CouchRequest,
     database: &Database,
     id: DocumentId,
 ) -> Result<Response, Failure> {

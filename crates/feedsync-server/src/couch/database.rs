@@ -15,13 +15,13 @@ use feedsync_endpoint::{is_name_allowed, is_reserved};
 use feedsync_store::{CollectionName, Database, DatabaseChange, REVISIONS_KEPT, Role};
 use http::{Method, StatusCode};
 
-use super::rights::{Named, Need, UNSAID};
+use super::rights::{DEFAULT_SECURITY, Need, SecurityUsers};
 use super::server::new_id;
-use super::{Asked, Failure, compacting, document, done, json, local, node};
+use super::{CouchRequest, Failure, compacting, document, done, json, local, node};
 use crate::access::quotas;
 
 pub(super) async fn answer(
-    asked: &Asked,
+    asked: &CouchRequest,
     name: DatabaseName,
     body: Body,
 ) -> Result<Response, Failure> {
@@ -32,10 +32,10 @@ pub(super) async fn answer(
         Method::POST => {
             let database = asked.database(&name, Need::Use).await?;
             let (_turn, sent) = asked.json(body).await?;
-            asked.still(&database, Need::Use).await?;
-            if let Some(id) = local::Sent::names(sent.root())? {
-                let sent = local::Sent::read(id.clone(), sent.root(), None)?;
-                let revision = sent.write_where_room(asked, &database).await?;
+            asked.recheck(&database, Need::Use).await?;
+            if let Some(id) = local::LocalSubmission::names(sent.root())? {
+                let sent = local::LocalSubmission::read(id.clone(), sent.root(), None)?;
+                let revision = sent.write_within_quota(asked, &database).await?;
                 let text = format!("{{{}}}\n", local::done(&id, revision));
                 return Ok(json(StatusCode::CREATED, text));
             }
@@ -53,7 +53,7 @@ pub(super) async fn answer(
     }
 }
 
-async fn create(asked: &Asked, name: &DatabaseName) -> Result<Response, Failure> {
+async fn create(asked: &CouchRequest, name: &DatabaseName) -> Result<Response, Failure> {
     asked.check_may_create()?;
     // Serializes counting and creating on this node.
     let _turn = asked.hub.collections.lock().await;
@@ -74,7 +74,7 @@ async fn create(asked: &Asked, name: &DatabaseName) -> Result<Response, Failure>
 
 /// Whether the principal may create a database of this name. A name that the hub reserves, or that a
 /// collection has, is for its owner: other users cannot prevent a collection from being opened as a database.
-async fn is_free(asked: &Asked, name: &DatabaseName) -> Result<bool, Failure> {
+async fn is_free(asked: &CouchRequest, name: &DatabaseName) -> Result<bool, Failure> {
     let Ok(name) = CollectionName::new(name.as_str()) else {
         return Ok(!is_reserved(name.as_str()));
     };
@@ -84,7 +84,7 @@ async fn is_free(asked: &Asked, name: &DatabaseName) -> Result<bool, Failure> {
         && (owns || asked.hub.endpoint.store().collection(&name).await?.is_none()))
 }
 
-async fn drop_it(asked: &Asked, name: &DatabaseName) -> Result<Response, Failure> {
+async fn drop_it(asked: &CouchRequest, name: &DatabaseName) -> Result<Response, Failure> {
     if asked.parameters.text("rev").is_some() {
         let reason = "You tried to DELETE a database with a ?rev= parameter. Did you mean to DELETE a document instead?";
         return Err(RefusalKind::BadRequest.with_reason(reason).into());
@@ -97,16 +97,16 @@ async fn drop_it(asked: &Asked, name: &DatabaseName) -> Result<Response, Failure
 
 /// Deletes the content of dropped databases in the background, in pieces. What remains when the hub stops is
 /// deleted later.
-pub(super) fn sweep(asked: &Asked) {
+pub(super) fn sweep(asked: &CouchRequest) {
     let databases = Arc::clone(&asked.databases);
     tokio::spawn(async move { while let Ok(true) = databases.sweep_databases().await {} });
 }
 
 /// Information about a database, as JSON.
-pub(super) fn info(asked: &Asked, database: &Database) -> String {
+pub(super) fn info(asked: &CouchRequest, database: &Database) -> String {
     let Database { name, last, documents, deleted, purges, bytes, superseded, .. } = database;
     let active = bytes - superseded;
-    let is_compacted = asked.hub.compacting.is_underway(name);
+    let is_compacted = asked.hub.compacting.is_running(name);
     format!(
         "{{\"db_name\":{},\"doc_count\":{documents},\"doc_del_count\":{deleted},\"update_seq\":\"{}\",\
          \"purge_seq\":\"{purges}-{}\",\"compact_running\":{is_compacted},\"sizes\":{{\"active\":{active},\
@@ -135,7 +135,7 @@ fn start_time(database: &Database) -> u64 {
 
 /// Handles requests about a database as a whole.
 pub(super) async fn part(
-    asked: &Asked,
+    asked: &CouchRequest,
     name: &DatabaseName,
     part: &str,
     rest: &[String],
@@ -184,7 +184,7 @@ pub(super) async fn part(
             Method::PUT => {
                 let database = asked.database(name, Need::Administer).await?;
                 let (_turn, sent) = asked.any_json(body).await?;
-                asked.still(&database, Need::Administer).await?;
+                asked.recheck(&database, Need::Administer).await?;
                 let kept = integer(sent.root()).filter(|kept| (1..=100_000).contains(kept));
                 let kept = kept.ok_or_else(|| {
                     RefusalKind::BadRequest.with_reason("`rev_limit` must be a positive integer")
@@ -208,7 +208,7 @@ pub(super) async fn part(
                 let what = "give rights to that";
                 let database = asked.alone(name, what).await?;
                 let (_turn, sent) = asked.any_json(body).await?;
-                asked.still(&database, Need::Administer).await?;
+                asked.recheck(&database, Need::Administer).await?;
                 asked.alone(name, what).await?;
                 if names_collection(&sent) {
                     let reason = "only a setting of the collection makes a database one";
@@ -219,7 +219,7 @@ pub(super) async fn part(
                     let reason = "Request body must be a JSON object";
                     return Err(RefusalKind::BadRequest.with_reason(reason).into());
                 }
-                Named::read(security)?;
+                SecurityUsers::read(security)?;
                 let replaced = database.security.as_ref().map_or(0, String::len);
                 let more = security.raw().len().saturating_sub(replaced) as u64;
                 quotas::documents(&asked.hub, name, 0, more).await?;
@@ -230,7 +230,7 @@ pub(super) async fn part(
             }
             _ => {
                 let database = asked.database(name, Need::Use).await?;
-                let security = database.security.unwrap_or_else(|| UNSAID.to_owned());
+                let security = database.security.unwrap_or_else(|| DEFAULT_SECURITY.to_owned());
                 Ok(json(StatusCode::OK, format!("{security}\n")))
             }
         },
@@ -274,9 +274,9 @@ const SHARD: &str = "00000000-ffffffff";
 const PURGE_THERE: &str = "purge its items there";
 
 /// Purges leaves.
-async fn purge(asked: &Asked, database: &Database, body: Body) -> Result<Response, Failure> {
+async fn purge(asked: &CouchRequest, database: &Database, body: Body) -> Result<Response, Failure> {
     let (_turn, sent) = asked.json(body).await?;
-    asked.still(database, Need::Administer).await?;
+    asked.recheck(database, Need::Administer).await?;
     asked.alone(&database.name, PURGE_THERE).await?;
     // A document may be named several times.
     let mut named: BTreeMap<DocumentId, Vec<Revision>> = BTreeMap::new();

@@ -8,11 +8,11 @@ use feedsync_store::Database;
 use http::Method;
 
 use super::document::find;
-use super::{Asked, Failure};
+use super::{CouchRequest, Failure};
 
 /// Answers a request below `/{db}/_design/{design}/` whose next segment begins with `_`.
 pub(super) async fn answer(
-    asked: &Asked,
+    asked: &CouchRequest,
     database: &Database,
     id: DocumentId,
     path: &str,
@@ -41,7 +41,7 @@ pub(super) async fn answer(
 
 /// Refuses a function: 404 if the design document or the function is missing, otherwise 501.
 pub(super) async fn refuse(
-    asked: &Asked,
+    asked: &CouchRequest,
     database: &Database,
     id: DocumentId,
     (kind, name): (FunctionKind, &str),
@@ -53,7 +53,11 @@ pub(super) async fn refuse(
 }
 
 /// Body of the winning revision of a design document.
-async fn winner(asked: &Asked, database: &Database, id: DocumentId) -> Result<String, Failure> {
+async fn winner(
+    asked: &CouchRequest,
+    database: &Database,
+    id: DocumentId,
+) -> Result<String, Failure> {
     let found = find(asked, database, id, Leaves::Winner).await?;
     let winner = found.document.tree.winner().ok_or_else(Refusal::missing)?;
     if winner.content.is_deleted {

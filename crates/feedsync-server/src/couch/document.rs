@@ -16,14 +16,14 @@ use feedsync_store::{Database, LoadedDocument};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use super::rights::Need;
-use super::{Asked, COPY, Failure, copy, json, parts};
+use super::{COPY, CouchRequest, Failure, copy, json, parts};
 use crate::access::quotas;
 use crate::http::media_types;
-use crate::http::response_budget::Place;
+use crate::http::response_budget::ResponseSlot;
 use crate::http::validators::without_coding;
 
 pub(super) async fn answer(
-    asked: &Asked,
+    asked: &CouchRequest,
     name: &DatabaseName,
     id: DocumentId,
     body: Body,
@@ -42,7 +42,7 @@ pub(super) async fn answer(
             let sent = Submission { revision, is_deleted: true, ..Submission::default() };
             check_there(asked, name, &id).await?;
             let done = written(asked, &database, id, sent, BTreeMap::new(), Edits::New).await?;
-            Ok(batched(asked, &done).unwrap_or_else(|| told(StatusCode::OK, &done)))
+            Ok(batched(asked, &done).unwrap_or_else(|| revision_response(StatusCode::OK, &done)))
         }
         _ => {
             let edits = edits(asked)?;
@@ -57,7 +57,7 @@ pub(super) async fn answer(
             };
             let revision = named_revision(asked, sent.revision.clone())?;
             let sent = Submission { revision, ..sent };
-            asked.still(&database, Need::Use).await?;
+            asked.recheck(&database, Need::Use).await?;
             let done = written(asked, &database, id, sent, followed, edits).await?;
             Ok(created(asked, name, &done))
         }
@@ -65,7 +65,7 @@ pub(super) async fn answer(
 }
 
 /// Reads the parameter `new_edits`.
-fn edits(asked: &Asked) -> Result<Edits, Refusal> {
+fn edits(asked: &CouchRequest) -> Result<Edits, Refusal> {
     Ok(match asked.parameters.text("new_edits") {
         Some(_) if !asked.parameters.flag("new_edits")? => Edits::Replicated,
         _ => Edits::New,
@@ -74,7 +74,7 @@ fn edits(asked: &Asked) -> Result<Edits, Refusal> {
 
 /// Revision that a request names in the body, in the query or as `If-Match`. All of them must agree.
 pub(super) fn named_revision(
-    asked: &Asked,
+    asked: &CouchRequest,
     of_body: Option<Revision>,
 ) -> Result<Option<Revision>, Refusal> {
     let if_match = asked.call.headers.get(header::IF_MATCH).and_then(|it| it.to_str().ok());
@@ -95,7 +95,11 @@ fn revision_of(tag: &str) -> &str {
 }
 
 /// Refuses to delete a document that never existed.
-async fn check_there(asked: &Asked, name: &DatabaseName, id: &DocumentId) -> Result<(), Failure> {
+async fn check_there(
+    asked: &CouchRequest,
+    name: &DatabaseName,
+    id: &DocumentId,
+) -> Result<(), Failure> {
     let ids = std::slice::from_ref(id);
     let page = asked.databases.documents(name, ids, leaves::none(), u64::MAX).await?;
     let found = page.documents.into_iter().flatten().next().ok_or_else(Refusal::missing)?;
@@ -113,7 +117,7 @@ pub(super) fn is_plain_deletion(sent: &Submission) -> bool {
 
 /// Writes a document, and returns its id and its new revision.
 pub(super) async fn written(
-    asked: &Asked,
+    asked: &CouchRequest,
     database: &Database,
     id: DocumentId,
     sent: Submission,
@@ -142,25 +146,31 @@ pub(super) async fn written(
 
 /// Response to a write of a document, with its revision and its location.
 pub(super) fn created(
-    asked: &Asked,
+    asked: &CouchRequest,
     name: &DatabaseName,
     done: &(DocumentId, Revision),
 ) -> Response {
     batched(asked, done).unwrap_or_else(|| {
-        asked.located(told(StatusCode::CREATED, done), &Resource::path_of_document(name, &done.0))
+        asked.located(
+            revision_response(StatusCode::CREATED, done),
+            &Resource::path_of_document(name, &done.0),
+        )
     })
 }
 
 /// Response to a write with `batch=ok`: 202 without a revision, as in CouchDB. The document is stored
 /// already.
-fn batched(asked: &Asked, (id, _): &(DocumentId, Revision)) -> Option<Response> {
+fn batched(asked: &CouchRequest, (id, _): &(DocumentId, Revision)) -> Option<Response> {
     let is_batch = asked.parameters.text("batch") == Some("ok");
     let text = || format!("{{\"ok\":true,\"id\":{}}}\n", quoted(id.as_str()));
     is_batch.then(|| json(StatusCode::ACCEPTED, text()))
 }
 
 /// Response to a change of a document.
-pub(super) fn told(status: StatusCode, (id, revision): &(DocumentId, Revision)) -> Response {
+pub(super) fn revision_response(
+    status: StatusCode,
+    (id, revision): &(DocumentId, Revision),
+) -> Response {
     let (id, revision) = (quoted(id.as_str()), quoted(&revision.to_string()));
     let text = format!("{{\"ok\":true,\"id\":{id},\"rev\":{revision}}}\n");
     let mut response = json(status, text);
@@ -170,7 +180,11 @@ pub(super) fn told(status: StatusCode, (id, revision): &(DocumentId, Revision)) 
     response
 }
 
-async fn read(asked: &Asked, database: &Database, id: DocumentId) -> Result<Response, Failure> {
+async fn read(
+    asked: &CouchRequest,
+    database: &Database,
+    id: DocumentId,
+) -> Result<Response, Failure> {
     let mut show = DocumentOptions::of(&asked.parameters)?;
     let since = asked.parameters.revisions("atts_since")?;
     // A client that lists known revisions requests the attachments of newer ones.
@@ -178,7 +192,7 @@ async fn read(asked: &Asked, database: &Database, id: DocumentId) -> Result<Resp
     let since = since.unwrap_or_default();
     let place = match show.attachments {
         true => asked.place().await?,
-        false => Place::default(),
+        false => ResponseSlot::default(),
     };
     let named = asked.parameters.revision("rev")?;
     let latest = asked.parameters.flag("latest")?;
@@ -223,7 +237,7 @@ async fn read(asked: &Asked, database: &Database, id: DocumentId) -> Result<Resp
 
 /// Reads a document with the requested properties.
 pub(super) async fn find(
-    asked: &Asked,
+    asked: &CouchRequest,
     database: &Database,
     id: DocumentId,
     asks: Leaves,
@@ -236,7 +250,7 @@ pub(super) async fn find(
 
 /// `open_revs`: several revisions, as an array or as `multipart/mixed`, which is what CouchDB understands.
 async fn open_revisions(
-    asked: &Asked,
+    asked: &CouchRequest,
     database: &Database,
     id: DocumentId,
 ) -> Result<Response, Failure> {

@@ -55,7 +55,7 @@ pub(super) fn no_database() -> Refusal {
     RefusalKind::NotFound.with_reason("Database does not exist.")
 }
 
-pub(super) fn told(failure: Failure) -> Response {
+pub(super) fn respond(failure: Failure) -> Response {
     match failure {
         Failure::Refused(refusal) => refused(&refusal),
         Failure::NotAllowed(names) => {

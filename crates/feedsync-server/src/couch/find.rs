@@ -15,15 +15,15 @@ use http::Method;
 
 use super::pieces::{self, Pieces};
 use super::rights::Need;
-use super::{Asked, Failure, in_place, no_database};
+use super::{CouchRequest, Failure, no_database, run_inline};
 
 /// Number of documents per read, and of bytes of their bodies.
 const PAGE: usize = 1_000;
 const PAGE_BYTES: u64 = 8 << 20;
 
 /// Documents that were not tested yet.
-struct Finding {
-    asked: Asked,
+struct FindResults {
+    asked: CouchRequest,
     database: Database,
     request: FindRequest,
     range: DocumentRange,
@@ -32,7 +32,7 @@ struct Finding {
 }
 
 pub(super) async fn answer(
-    asked: &Asked,
+    asked: &CouchRequest,
     name: &DatabaseName,
     body: Body,
 ) -> Result<Response, Failure> {
@@ -42,7 +42,7 @@ pub(super) async fn answer(
         let (_turn, sent) = asked.json(body).await?;
         FindRequest::read(sent.root())?
     };
-    let database = asked.still(&database, Need::Use).await?;
+    let database = asked.recheck(&database, Need::Use).await?;
     let range = DocumentRange {
         from: request.ids.lower.clone(),
         to: request.ids.upper.clone(),
@@ -51,12 +51,18 @@ pub(super) async fn answer(
         skip: 0,
         most: PAGE,
     };
-    let finding =
-        Finding { asked: asked.clone(), database, request, range, is_first: true, is_over: false };
+    let finding = FindResults {
+        asked: asked.clone(),
+        database,
+        request,
+        range,
+        is_first: true,
+        is_over: false,
+    };
     pieces::answer(asked, finding, String::from("{\"docs\":[")).await
 }
 
-impl Pieces for Finding {
+impl Pieces for FindResults {
     const END: &'static str =
         ",\"warning\":\"No matching index found, create an index to optimize query time.\"}\n";
 
@@ -81,7 +87,7 @@ impl Pieces for Finding {
     }
 }
 
-impl Finding {
+impl FindResults {
     async fn push_page(&mut self, text: &mut String) -> Result<(), Failure> {
         if self.request.limit == 0 {
             self.is_over = true;
@@ -119,7 +125,7 @@ impl Finding {
         let revision = winner.revision.to_string();
         let body = Node::root(&kept.text);
         let subject = Subject { id, revision: &revision, is_deleted: false, body };
-        if !in_place(kept.text.len(), || request.selector.matches(&subject)) {
+        if !run_inline(kept.text.len(), || request.selector.matches(&subject)) {
             return Ok(());
         }
         if request.skip > 0 {

@@ -20,19 +20,19 @@ use feedsync_store::{Database, Databases, StoreError};
 use siphasher::sip128::{Hasher128 as _, SipHasher13};
 
 /// Minimum number of recent facts in the cache. The maximum is twice as many, of about 20 bytes each.
-const LATEST: usize = 200_000;
+const MIN_CACHED_FACTS: usize = 200_000;
 
 /// Cache of stored revisions.
 pub(crate) struct KnownRevisions {
     keys: [u64; 2],
-    latest: Mutex<Latest>,
+    latest: Mutex<RecentFacts>,
 }
 
 /// The fact that a database has a revision: 128 bits of a hash with secret keys.
 type Fact = u128;
 
 /// The facts that were added or used most recently.
-struct Latest {
+struct RecentFacts {
     least: usize,
     new: HashSet<Fact>,
     old: HashSet<Fact>,
@@ -43,14 +43,14 @@ struct Facts(SipHasher13);
 
 impl KnownRevisions {
     pub(crate) fn new() -> Self {
-        Self::of_at_least(LATEST)
+        Self::of_at_least(MIN_CACHED_FACTS)
     }
 
     fn of_at_least(least: usize) -> Self {
         // The hash of any value under such a state is random.
         let keys = [RandomState::new(), RandomState::new()].map(|state| state.hash_one(0));
         let new = HashSet::with_capacity(least);
-        let latest = Latest { least, new, old: HashSet::new() };
+        let latest = RecentFacts { least, new, old: HashSet::new() };
         Self { keys, latest: Mutex::new(latest) }
     }
 
@@ -105,7 +105,7 @@ impl KnownRevisions {
         Facts(hasher)
     }
 
-    fn latest(&self) -> MutexGuard<'_, Latest> {
+    fn latest(&self) -> MutexGuard<'_, RecentFacts> {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -118,7 +118,7 @@ impl Facts {
     }
 }
 
-impl Latest {
+impl RecentFacts {
     fn learn(&mut self, fact: Fact) {
         if self.new.len() >= self.least {
             let new = HashSet::with_capacity(self.least);

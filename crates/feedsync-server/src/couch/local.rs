@@ -11,14 +11,14 @@ use feedsync_store::{Database, LocalDocument, StoreError};
 use http::{Method, StatusCode};
 
 use super::rights::Need;
-use super::{Asked, Failure, json};
+use super::{CouchRequest, Failure, json};
 use crate::access::quotas;
 
 /// Prefix of their ids.
 pub(super) const LOCAL: &str = "_local/";
 
 pub(super) async fn answer(
-    asked: &Asked,
+    asked: &CouchRequest,
     name: &DatabaseName,
     id: &LocalId,
     body: Body,
@@ -26,7 +26,7 @@ pub(super) async fn answer(
     let method = asked.method_of(&[Method::GET, Method::PUT, Method::DELETE])?.clone();
     let database = asked.database(name, Need::Use).await?;
     if id.as_str() == PROGRESS_DOCUMENT {
-        return Err(no_ones().into());
+        return Err(reserved_document().into());
     }
     let (status, revision) = match method {
         Method::GET => {
@@ -43,9 +43,9 @@ pub(super) async fn answer(
         _ => {
             let (_turn, sent) = asked.any_json(body).await?;
             let given = asked.parameters.text("rev").map(str::to_owned);
-            let sent = Sent::read(id.clone(), sent.root(), given)?;
-            asked.still(&database, Need::Use).await?;
-            (StatusCode::CREATED, sent.write_where_room(asked, &database).await?)
+            let sent = LocalSubmission::read(id.clone(), sent.root(), given)?;
+            asked.recheck(&database, Need::Use).await?;
+            (StatusCode::CREATED, sent.write_within_quota(asked, &database).await?)
         }
     };
     Ok(json(status, format!("{{{}}}\n", done(id, revision))))
@@ -65,12 +65,12 @@ pub(super) fn done(id: &LocalId, revision: u64) -> String {
 }
 
 /// A local document to be written, or to be removed if it is deleted.
-pub(super) struct Sent {
+pub(super) struct LocalSubmission {
     pub(super) id: LocalId,
     document: Option<LocalDocument>,
 }
 
-impl Sent {
+impl LocalSubmission {
     /// The id of a local document, if a submitted document is one.
     pub(super) fn names(sent: Node<'_>) -> Result<Option<LocalId>, Refusal> {
         let id = sent.member("_id").and_then(|id| text(id.value));
@@ -85,7 +85,7 @@ impl Sent {
         given: Option<String>,
     ) -> Result<Self, Refusal> {
         if id.as_str() == PROGRESS_DOCUMENT {
-            return Err(no_ones());
+            return Err(reserved_document());
         }
         let said = || sent.member("_rev").map(|it| text(it.value).ok_or_else(invalid));
         let given = match given {
@@ -110,7 +110,7 @@ impl Sent {
     /// Number of bytes by which it is larger than the document that it replaces.
     pub(super) async fn growth(
         &self,
-        asked: &Asked,
+        asked: &CouchRequest,
         name: &DatabaseName,
     ) -> Result<u64, StoreError> {
         let replaced = asked.databases.local_document(name, &self.id).await?;
@@ -118,9 +118,9 @@ impl Sent {
     }
 
     /// Writes it as [`write`](Self::write) does, if the quota allows the bytes that it adds.
-    pub(super) async fn write_where_room(
+    pub(super) async fn write_within_quota(
         self,
-        asked: &Asked,
+        asked: &CouchRequest,
         database: &Database,
     ) -> Result<u64, Failure> {
         let more = self.growth(asked, &database.name).await?;
@@ -129,7 +129,11 @@ impl Sent {
     }
 
     /// Writes it if the database is still the same one. Returns the number of its revision.
-    pub(super) async fn write(self, asked: &Asked, database: &Database) -> Result<u64, StoreError> {
+    pub(super) async fn write(
+        self,
+        asked: &CouchRequest,
+        database: &Database,
+    ) -> Result<u64, StoreError> {
         let Database { name, epoch, .. } = database;
         let revision = self.document.as_ref().map_or(0, |document| document.revision);
         asked.databases.put_local_document(name, *epoch, &self.id, self.document).await?;
@@ -137,7 +141,7 @@ impl Sent {
     }
 }
 
-fn no_ones() -> Refusal {
+fn reserved_document() -> Refusal {
     RefusalKind::Forbidden.with_reason("what the hub notes itself is nobody else's")
 }
 

@@ -39,7 +39,7 @@ use http::Method;
 
 use failure::{Failure, no_database};
 pub(crate) use request::COPY;
-use request::{AT_ONCE, Asked, aside, in_place};
+use request::{CouchRequest, MAX_INLINE_JSON_BYTES, run_blocking, run_inline};
 use response::{done, json};
 
 use crate::access::Principal;
@@ -54,7 +54,7 @@ pub(crate) async fn answer(
     call: Call,
     body: Body,
 ) -> Response {
-    carry_out(hub, method, call, body).await.unwrap_or_else(failure::told)
+    carry_out(hub, method, call, body).await.unwrap_or_else(failure::respond)
 }
 
 async fn carry_out(hub: Hub, method: Method, call: Call, body: Body) -> Result<Response, Failure> {
@@ -70,7 +70,8 @@ async fn carry_out(hub: Hub, method: Method, call: Call, body: Body) -> Result<R
     // The response to HEAD is that to GET without its body.
     let method = if method == Method::HEAD { Method::GET } else { method };
     let principal = call.principal.clone();
-    let asked = Asked { hub, call: Arc::new(call), principal, method, parameters, databases };
+    let asked =
+        CouchRequest { hub, call: Arc::new(call), principal, method, parameters, databases };
     match resource {
         Resource::Server => server::welcome(&asked).await,
         Resource::Special(name, rest) => server::special(&asked, &name, &rest, body).await,
@@ -86,7 +87,7 @@ async fn carry_out(hub: Hub, method: Method, call: Call, body: Body) -> Result<R
 
 /// Handles a request to a resource of a database.
 async fn of(
-    asked: Asked,
+    asked: CouchRequest,
     name: DatabaseName,
     part: &str,
     rest: &[String],
@@ -97,9 +98,9 @@ async fn of(
         "_changes" if is_there => changes::answer(asked, name, body).await,
         "_all_docs" | "_design_docs" | "_local_docs" if is_there || rest == ["queries"] => {
             let listed = match part {
-                "_all_docs" => all_docs::Listed::All,
-                "_design_docs" => all_docs::Listed::Design,
-                _ => all_docs::Listed::Local,
+                "_all_docs" => all_docs::ListingKind::All,
+                "_design_docs" => all_docs::ListingKind::Design,
+                _ => all_docs::ListingKind::Local,
             };
             match is_there {
                 true => all_docs::answer(&asked, &name, listed, body).await,

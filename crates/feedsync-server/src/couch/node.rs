@@ -8,7 +8,7 @@ use feedsync_couch::RefusalKind;
 use http::{HeaderValue, Method, StatusCode, header};
 use serde_json::{Map, Value, json as value};
 
-use super::{Asked, Failure, json};
+use super::{CouchRequest, Failure, json};
 use crate::http::counters::{DatabaseRequests, Page};
 
 /// Name of the node, as in `_membership`.
@@ -21,7 +21,7 @@ pub(super) fn check(node: &str) -> Result<(), Failure> {
 }
 
 pub(super) async fn answer(
-    asked: &Asked,
+    asked: &CouchRequest,
     node: &str,
     part: &str,
     rest: &[String],
@@ -38,7 +38,7 @@ pub(super) async fn answer(
     match (part, rest) {
         ("_system", []) => Ok(shown(&value!({ "uptime": uptime }))),
         ("_stats", path) => {
-            let all = stats(&asked.hub.metrics.of_databases());
+            let all = stats(&asked.hub.metrics.database_requests());
             let found = path.iter().try_fold(&all, |found, key| found.get(key));
             let found =
                 found.ok_or_else(|| RefusalKind::NotFound.with_reason("unknown statistic"))?;
@@ -50,7 +50,7 @@ pub(super) async fn answer(
                 (header::CONTENT_TYPE, kind),
                 (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
             ];
-            let text = prometheus(&asked.hub.metrics.of_databases(), uptime);
+            let text = prometheus(&asked.hub.metrics.database_requests(), uptime);
             Ok((headers, text).into_response())
         }
         _ => Err(RefusalKind::NotFound.with_reason("There is nothing at this address.").into()),

@@ -19,13 +19,13 @@ use futures_util::stream;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use super::pieces::broken;
-use super::{Asked, Failure, aside, json};
+use super::{CouchRequest, Failure, json, run_blocking};
 use crate::access::quotas;
-use crate::http::body::Turn;
-use crate::http::response_budget::Place;
+use crate::http::body::BodyPermit;
+use crate::http::response_budget::ResponseSlot;
 
 /// Whether the client accepts multipart responses, or any type.
-fn are_taken(headers: &HeaderMap) -> bool {
+fn accepts_multipart(headers: &HeaderMap) -> bool {
     let accepted = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok());
     accepted.is_none_or(|accepted| {
         !accepted.contains("application/json")
@@ -53,7 +53,13 @@ impl Parts {
     }
 
     /// Builds the response, which holds its slot until it is sent.
-    fn answer(mut self, asked: &Asked, name: &DatabaseName, place: Place, kind: &str) -> Response {
+    fn answer(
+        mut self,
+        asked: &CouchRequest,
+        name: &DatabaseName,
+        place: ResponseSlot,
+        kind: &str,
+    ) -> Response {
         self.segments.push(Segment::Text(self.text));
         let (asked, name) = (asked.clone(), name.clone());
         let segments = self.segments.into_iter();
@@ -65,7 +71,8 @@ impl Parts {
                     Some(Segment::Text(text)) => place.hold(text),
                     Some(Segment::Attachment(digest, length)) => {
                         let busy = |_| broken("there is no room for an attachment");
-                        let place = asked.room_for(place, length).await.map_err(busy)?;
+                        let place =
+                            asked.slot_for_attachments(place, length).await.map_err(busy)?;
                         place.hold(content(&*asked.databases, &name, &digest).await?)
                     }
                 };
@@ -89,7 +96,7 @@ async fn content(
     bytes.ok_or_else(|| broken("an attachment is gone"))
 }
 
-fn new_boundary(asked: &Asked) -> Boundary {
+fn new_boundary(asked: &CouchRequest) -> Boundary {
     let environment = asked.hub.endpoint.environment();
     boundary_of(u128::from(environment.random()) << 64 | u128::from(environment.random()))
 }
@@ -97,15 +104,15 @@ fn new_boundary(asked: &Asked) -> Boundary {
 /// Response with one revision of a document. If the content of an attachment is sent and the client accepts several
 /// parts, it is `multipart/related`, otherwise JSON.
 pub(super) async fn document(
-    asked: &Asked,
-    place: Place,
+    asked: &CouchRequest,
+    place: ResponseSlot,
     database: &Database,
     (found, revision): (&LoadedDocument, &Revision),
     show: &DocumentOptions,
 ) -> Result<Response, Failure> {
     let kept = found.bodies.get(revision).ok_or_else(Refusal::missing)?;
     if !(show.attachments
-        && are_taken(&asked.call.headers)
+        && accepts_multipart(&asked.call.headers)
         && show.includes_any_content(&kept.attachments))
     {
         let held = match show.attachments && show.includes_any_content(&kept.attachments) {
@@ -156,7 +163,7 @@ fn push_related(
 /// `multipart/related`, otherwise JSON: CouchDB waits for parts behind a document that is announced as
 /// `multipart/related`, and its replicator stops for 300 seconds if none comes.
 fn push_revision(
-    asked: &Asked,
+    asked: &CouchRequest,
     writer: &mut Writer,
     parts: &mut Parts,
     database: &Database,
@@ -188,8 +195,8 @@ fn push_document(
 
 /// Response with several revisions of a document as `multipart/mixed`, which CouchDB requires (CG4).
 pub(super) fn mixed(
-    asked: &Asked,
-    place: Place,
+    asked: &CouchRequest,
+    place: ResponseSlot,
     database: &Database,
     (found, meant): (Option<&LoadedDocument>, &[Result<Revision, Revision>]),
     show: &DocumentOptions,
@@ -227,15 +234,15 @@ fn malformed(error: MultipartError) -> Refusal {
 
 /// Reads a multipart document with its attachments.
 pub(super) async fn read(
-    asked: &Asked,
+    asked: &CouchRequest,
     name: &DatabaseName,
     content_type: &str,
     body: Body,
-) -> Result<(Turn, Submission, BTreeMap<String, StoredAttachment>), Failure> {
+) -> Result<(BodyPermit, Submission, BTreeMap<String, StoredAttachment>), Failure> {
     let (_, boundary) = boundary(content_type).map_err(malformed)?;
     let (mut turn, bytes) = asked.bytes(body).await?;
     let total = bytes.len() as u64;
-    let mut all = aside(move || split(&boundary, bytes)).await??.into_iter();
+    let mut all = run_blocking(move || split(&boundary, bytes)).await??.into_iter();
     let (_, document) =
         all.next().ok_or_else(|| RefusalKind::BadRequest.with_reason("no document"))?;
     let sent = Submission::read(Json::read(document)?.root())?;

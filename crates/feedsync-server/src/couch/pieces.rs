@@ -8,8 +8,8 @@ use futures_util::stream;
 use http::StatusCode;
 
 use super::rights::Need;
-use super::{Asked, Failure, json};
-use crate::http::response_budget::Place;
+use super::{CouchRequest, Failure, json};
+use crate::http::response_budget::ResponseSlot;
 
 /// The content of a response that was not sent yet.
 pub(super) trait Pieces: Send + 'static {
@@ -32,13 +32,13 @@ pub(super) trait Pieces: Send + 'static {
 /// Builds a response that begins with a text. An error in the first piece is sent with its status; a later
 /// error aborts the response. A response that may be large holds a slot until it is sent.
 pub(super) async fn answer<P: Pieces>(
-    asked: &Asked,
+    asked: &CouchRequest,
     mut pieces: P,
     mut text: String,
 ) -> Result<Response, Failure> {
     let place = match pieces.may_be_large() {
         true => asked.place().await?,
-        false => Place::default(),
+        false => ResponseSlot::default(),
     };
     push(&mut pieces, &mut text).await?;
     let is_whole = pieces.is_over();
@@ -58,7 +58,7 @@ pub(super) async fn answer<P: Pieces>(
                 return Ok::<_, std::io::Error>(None);
             }
             if let Some(database) = pieces.database() {
-                let may = asked.still(database, Need::Use).await;
+                let may = asked.recheck(database, Need::Use).await;
                 may.map_err(|_| broken("whoever asks may use it no longer"))?;
             }
             let mut text = String::new();

@@ -13,17 +13,17 @@ use tokio::task::block_in_place;
 
 use crate::access::Principal;
 use crate::access::call::Call;
-use crate::http::body::{self, Coding, Frames, Turn};
+use crate::http::body::{self, BodyPermit, Coding, Frames};
 use crate::http::media_types;
 use crate::http::paths::DATABASES;
 use crate::http::problem::Problem;
-use crate::http::response_budget::Place;
+use crate::http::response_budget::ResponseSlot;
 use crate::hub::Hub;
 
 use super::failure::{self, Failure};
 
 /// Maximum size, in bytes, of a JSON text that is parsed on the current thread.
-pub(super) const AT_ONCE: usize = 256 << 10;
+pub(super) const MAX_INLINE_JSON_BYTES: usize = 256 << 10;
 
 /// Method that copies a document, an extension of CouchDB.
 pub(crate) static COPY: LazyLock<Method> =
@@ -31,7 +31,7 @@ pub(crate) static COPY: LazyLock<Method> =
 
 /// A request to a database resource.
 #[derive(Clone)]
-pub(super) struct Asked {
+pub(super) struct CouchRequest {
     pub(super) hub: Hub,
     pub(super) call: Arc<Call>,
     /// Principal of the request, with current rights.
@@ -41,7 +41,7 @@ pub(super) struct Asked {
     pub(super) databases: Arc<dyn Databases>,
 }
 
-impl Asked {
+impl CouchRequest {
     /// Refuses methods that a resource does not support.
     pub(super) fn method_of<'m>(&self, known: &'m [Method]) -> Result<&'m Method, Failure> {
         match known.iter().find(|method| **method == self.method) {
@@ -52,7 +52,7 @@ impl Asked {
 
     /// Adds the location of the created resource to a response.
     pub(super) fn located(&self, mut response: Response, path: &str) -> Response {
-        let prefix = if self.call.is_of_databases { "" } else { DATABASES };
+        let prefix = if self.call.is_for_databases { "" } else { DATABASES };
         let location = self.call.base.url(&format!("{prefix}{path}"));
         if let Ok(location) = HeaderValue::from_str(&location) {
             response.headers_mut().insert(header::LOCATION, location);
@@ -61,20 +61,23 @@ impl Asked {
     }
 
     /// Parses the body, which must be declared as JSON.
-    pub(super) async fn json(&self, body: Body) -> Result<(Turn, Json), Failure> {
-        self.json_by(body, Json::read).await
+    pub(super) async fn json(&self, body: Body) -> Result<(BodyPermit, Json), Failure> {
+        self.parse_json_with(body, Json::read).await
     }
 
     /// The same for a body that contains documents.
-    pub(super) async fn json_around(&self, body: Body) -> Result<(Turn, Json), Failure> {
-        self.json_by(body, Json::read_envelope).await
+    pub(super) async fn json_with_documents(
+        &self,
+        body: Body,
+    ) -> Result<(BodyPermit, Json), Failure> {
+        self.parse_json_with(body, Json::read_envelope).await
     }
 
-    pub(super) async fn json_by(
+    pub(super) async fn parse_json_with(
         &self,
         body: Body,
         read: fn(Vec<u8>) -> Result<Json, Refusal>,
-    ) -> Result<(Turn, Json), Failure> {
+    ) -> Result<(BodyPermit, Json), Failure> {
         let said = media_types::media_type(&self.call.headers).unwrap_or_default();
         if !media_types::essence(said).eq_ignore_ascii_case("application/json") {
             let reason = "Content-Type must be application/json";
@@ -87,14 +90,14 @@ impl Asked {
     }
 
     /// Parses the body as JSON, whatever its declared type.
-    pub(super) async fn any_json(&self, body: Body) -> Result<(Turn, Json), Failure> {
+    pub(super) async fn any_json(&self, body: Body) -> Result<(BodyPermit, Json), Failure> {
         let (turn, bytes) = self.bytes(body).await?;
         Ok((turn, parsed(bytes, Json::read).await?))
     }
 
     /// Returns the unpacked body. A body of unusual size waits for the budget for such bodies, either by its
     /// declared length or when it exceeds the usual size.
-    pub(super) async fn bytes(&self, body: Body) -> Result<(Turn, Vec<u8>), Failure> {
+    pub(super) async fn bytes(&self, body: Body) -> Result<(BodyPermit, Vec<u8>), Failure> {
         let (hub, headers) = (&self.hub, &self.call.headers);
         let limits = &hub.config.limits;
         let most = limits.database_body_bytes;
@@ -107,7 +110,7 @@ impl Asked {
             Some(_) => Some(hub.large.take(most).await?),
             None => None,
         };
-        let mut turn = body::turn(hub, &hub.uploads).await?.with(large);
+        let mut turn = body::acquire_permit(hub, &hub.uploads).await?.with(large);
         let mut bytes = Vec::new();
         while let Some(frame) = frames.next().await? {
             bytes.extend_from_slice(&frame);
@@ -119,19 +122,23 @@ impl Asked {
             Coding::Identity => (turn, bytes),
             Coding::Gzip => self.unpacked(turn, bytes, most).await?,
         };
-        self.call.still_may(hub).await?;
+        self.call.recheck_if_slow(hub).await?;
         Ok((turn, bytes))
     }
 
     /// Waits for a slot for a large response.
-    pub(super) async fn place(&self) -> Result<Place, Problem> {
+    pub(super) async fn place(&self) -> Result<ResponseSlot, Problem> {
         let person = self.principal.user();
-        self.hub.database_answers.place(person.map(|person| person.as_str())).await
+        self.hub.database_response_budget.place(person.map(|person| person.as_str())).await
     }
 
     /// Returns a slot for attachments of so many bytes. Attachments of unusual size also take budget by their
     /// size.
-    pub(super) async fn room_for(&self, place: Place, bytes: u64) -> Result<Place, Problem> {
+    pub(super) async fn slot_for_attachments(
+        &self,
+        place: ResponseSlot,
+        bytes: u64,
+    ) -> Result<ResponseSlot, Problem> {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         match bytes > self.hub.config.limits.body_bytes {
             true => Ok(place.with(self.hub.large_attachments.take(bytes).await?)),
@@ -153,15 +160,15 @@ impl Asked {
     /// it waits for the budget for large bodies.
     pub(super) async fn unpacked(
         &self,
-        turn: Turn,
+        turn: BodyPermit,
         packed: Vec<u8>,
         most: usize,
-    ) -> Result<(Turn, Vec<u8>), Failure> {
+    ) -> Result<(BodyPermit, Vec<u8>), Failure> {
         let limits = &self.hub.config.limits;
         let packed = Bytes::from(packed);
         let unpack = async |most: usize| {
             let packed = packed.clone();
-            aside(move || body::unpack_any(&packed, most)).await?
+            run_blocking(move || body::unpack_any(&packed, most)).await?
         };
         let turn = match turn.is_large() {
             true => turn,
@@ -184,22 +191,22 @@ pub(super) async fn parsed(
     bytes: Vec<u8>,
     read: fn(Vec<u8>) -> Result<Json, Refusal>,
 ) -> Result<Json, Failure> {
-    match bytes.len() < AT_ONCE {
+    match bytes.len() < MAX_INLINE_JSON_BYTES {
         true => Ok(read(bytes)?),
         // Other requests need this thread.
-        false => Ok(aside(move || read(bytes)).await??),
+        false => Ok(run_blocking(move || read(bytes)).await??),
     }
 }
 
 /// Runs lengthy work on a blocking thread.
-pub(super) async fn aside<T: Send + 'static>(
+pub(super) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Problem> {
     tokio::task::spawn_blocking(work).await.map_err(|_| Problem::internal())
 }
 
 /// Runs work that borrows, without delaying other requests if it handles so many bytes of documents.
-pub(super) fn in_place<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
+pub(super) fn run_inline<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
     let is_shared = || Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
-    if bytes > AT_ONCE && is_shared() { block_in_place(work) } else { work() }
+    if bytes > MAX_INLINE_JSON_BYTES && is_shared() { block_in_place(work) } else { work() }
 }

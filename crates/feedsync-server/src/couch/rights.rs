@@ -11,7 +11,7 @@ use feedsync_endpoint::bridge::BridgeStatus;
 use feedsync_formats::json::{Kind, Node};
 use feedsync_store::{Database, Role, StoreError};
 
-use super::{Asked, Failure, no_database};
+use super::{CouchRequest, Failure, no_database};
 use crate::access::Principal;
 use crate::http::problem::Problem;
 
@@ -25,10 +25,10 @@ pub(super) enum Need {
 }
 
 /// Default `_security` of a database.
-pub(super) const UNSAID: &str =
+pub(super) const DEFAULT_SECURITY: &str =
     "{\"members\":{\"roles\":[\"_admin\"]},\"admins\":{\"roles\":[\"_admin\"]}}";
 
-impl Asked {
+impl CouchRequest {
     /// Returns the database if the principal has this access.
     pub(super) async fn database(
         &self,
@@ -66,7 +66,11 @@ impl Asked {
 
     /// Checks again after a body was received, which takes time: the principal must still have access to the
     /// same database. Returns its current row.
-    pub(super) async fn still(&self, database: &Database, need: Need) -> Result<Database, Failure> {
+    pub(super) async fn recheck(
+        &self,
+        database: &Database,
+        need: Need,
+    ) -> Result<Database, Failure> {
         let now = self.hub.access.now(&self.principal).await?;
         let principal = now.ok_or_else(Problem::sign_in)?;
         let asked = Self { principal, ..self.clone() };
@@ -123,9 +127,10 @@ fn may(principal: &Principal, security: Option<&str>, need: Need) -> bool {
         return true;
     }
     let Some(user) = principal.user().filter(|_| principal.is_unbounded()) else { return false };
-    let security = security.unwrap_or(UNSAID);
+    let security = security.unwrap_or(DEFAULT_SECURITY);
     let Ok(security) = Json::read(security.as_bytes().to_vec()) else { return false };
-    let Ok(Named { admins, members, has_roles }) = Named::read(security.root()) else {
+    let Ok(SecurityUsers { admins, members, has_roles }) = SecurityUsers::read(security.root())
+    else {
         return false;
     };
     let is_in = |names: &[String]| names.iter().any(|name| name == user.as_str());
@@ -134,14 +139,14 @@ fn may(principal: &Principal, security: Option<&str>, need: Need) -> bool {
 }
 
 /// Users that `_security` names.
-pub(super) struct Named {
+pub(super) struct SecurityUsers {
     admins: Vec<String>,
     members: Vec<String>,
     /// Whether members are also given by roles. Only administrators have roles here.
     has_roles: bool,
 }
 
-impl Named {
+impl SecurityUsers {
     /// Parses `_security`. An invalid value is refused, since it would name nobody or everybody.
     pub(super) fn read(security: Node<'_>) -> Result<Self, Refusal> {
         let refuse = |reason: String| RefusalKind::BadRequest.with_reason(reason);

@@ -37,7 +37,7 @@ async fn moved(State(hub): State<Hub>, mut request: Request, next: Next) -> Resp
 /// Whether a request comes to a listener, or names a host, that serves databases only.
 fn is_for_databases(hub: &Hub, request: &Request) -> bool {
     let hosts = &hub.config.couch_hosts;
-    request.extensions().get::<Peer>().is_some_and(|peer| peer.is_of_databases)
+    request.extensions().get::<Peer>().is_some_and(|peer| peer.is_for_databases)
         || named_host(request).is_ok_and(|host| hosts.iter().any(|known| is_called(&host, known)))
 }
 

@@ -6,17 +6,17 @@ use feedsync_couch::{DatabaseName, RefusalKind, quoted};
 use http::{HeaderValue, Method, StatusCode, header};
 use sha2::{Digest as _, Sha256};
 
-use super::{Asked, Failure, all_dbs, done, json, node, session};
+use super::{CouchRequest, Failure, all_dbs, done, json, node, session};
 
 /// The version of CouchDB whose behaviour this follows.
 const VERSION: &str = "3.5.0";
 
 /// Maximum number of ids per request.
-const MOST: u64 = 10_000;
+const MAX_IDS: u64 = 10_000;
 
 /// `GET /`. Clients derive the names of their checkpoints from `uuid`, so that it must never
 /// change.
-pub(super) async fn welcome(asked: &Asked) -> Result<Response, Failure> {
+pub(super) async fn welcome(asked: &CouchRequest) -> Result<Response, Failure> {
     asked.method_of(&[Method::GET])?;
     let identity = asked.hub.endpoint.identity().await?;
     // The first authoring line of the endpoint is permanent, even after a restore.
@@ -32,7 +32,7 @@ pub(super) async fn welcome(asked: &Asked) -> Result<Response, Failure> {
 }
 
 pub(super) async fn special(
-    asked: &Asked,
+    asked: &CouchRequest,
     name: &str,
     rest: &[String],
     body: Body,
@@ -84,11 +84,11 @@ pub(super) async fn special(
     }
 }
 
-fn uuids(asked: &Asked) -> Result<Response, Failure> {
+fn uuids(asked: &CouchRequest) -> Result<Response, Failure> {
     asked.method_of(&[Method::GET])?;
     let count = asked.parameters.count("count")?.unwrap_or(1);
-    if count > MOST {
-        let reason = format!("count parameter too large, must be at most {MOST}");
+    if count > MAX_IDS {
+        let reason = format!("count parameter too large, must be at most {MAX_IDS}");
         return Err(RefusalKind::BadRequest.with_reason(reason).into());
     }
     let uuids: Vec<String> = (0..count).map(|_| format!("\"{}\"", new_id(asked))).collect();
@@ -99,18 +99,22 @@ fn uuids(asked: &Asked) -> Result<Response, Failure> {
 }
 
 /// A new random id: 32 hexadecimal digits.
-pub(super) fn new_id(asked: &Asked) -> String {
+pub(super) fn new_id(asked: &CouchRequest) -> String {
     let environment = asked.hub.endpoint.environment();
     format!("{:016x}{:016x}", environment.random(), environment.random())
 }
 
 /// Settings that clients check on a server (CL12): the behaviour of the hub under CouchDB's names.
-async fn configuration(asked: &Asked, rest: &[String], body: Body) -> Result<Response, Failure> {
+async fn configuration(
+    asked: &CouchRequest,
+    rest: &[String],
+    body: Body,
+) -> Result<Response, Failure> {
     let name = asked.principal.user().map_or("anybody", |user| user.as_str());
     let most = asked.hub.config.limits.database_body_bytes.to_string();
     let request = 4_294_967_296_u64.max(asked.hub.config.limits.database_body_bytes as u64);
     let request = request.to_string();
-    let origins = crate::http::other_origin::APPLICATIONS.join(",");
+    let origins = crate::http::other_origin::APPLICATION_ORIGINS.join(",");
     let sections: [(&str, Vec<(&str, &str)>); 7] = [
         ("admins", vec![(name, "-hidden-")]),
         (

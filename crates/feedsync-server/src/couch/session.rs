@@ -13,31 +13,31 @@ use feedsync_endpoint::{Actor, Period, Person, TokenSecret};
 use feedsync_store::UserName;
 use http::{HeaderValue, Method, StatusCode, header};
 
-use super::{Asked, Failure, done, json};
+use super::{CouchRequest, Failure, done, json};
 use crate::access::Principal;
-use crate::access::session::{OfDatabases, cookies_of_databases};
+use crate::access::session::{DatabaseCookie, database_cookies};
 use crate::http::media_types;
 use crate::http::problem::Problem;
 
 /// Lifetime of a session.
-const LASTS: Duration = Duration::from_secs(24 * 60 * 60);
+const SESSION_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Label of sessions of programs, by which users recognize them.
-const LABEL: &str = "a client of databases";
+const SESSION_LABEL: &str = "a client of databases";
 
 /// Cookie value on a hub that needs no sign-in. It signs in nobody.
-const OPEN: &str = "open";
+const OPEN_COOKIE_VALUE: &str = "open";
 
-pub(super) async fn answer(asked: &Asked, body: Body) -> Result<Response, Failure> {
+pub(super) async fn answer(asked: &CouchRequest, body: Body) -> Result<Response, Failure> {
     match *asked.method_of(&[Method::GET, Method::POST, Method::DELETE])? {
         Method::POST => begin(asked, body).await,
         Method::DELETE => end(asked).await,
-        _ => Ok(told(asked)),
+        _ => Ok(identity_response(asked)),
     }
 }
 
 /// Describes the client's identity.
-fn told(asked: &Asked) -> Response {
+fn identity_response(asked: &CouchRequest) -> Response {
     let user = asked.principal.user();
     let name = user.map_or("null".to_owned(), |user| quoted(user.as_str()));
     let roles = roles(asked.principal.administers());
@@ -54,7 +54,7 @@ fn told(asked: &Asked) -> Response {
 }
 
 /// Authentication handler in CouchDB's terms: a cookie, or Basic and other schemes.
-fn handler(asked: &Asked) -> &'static str {
+fn handler(asked: &CouchRequest) -> &'static str {
     let headers = &asked.call.headers;
     let is_cookie = !headers.contains_key(header::AUTHORIZATION)
         && headers.contains_key(header::COOKIE)
@@ -67,7 +67,7 @@ fn roles(administers: bool) -> &'static str {
 }
 
 /// Signs in with a name and a password, in a form or as JSON.
-async fn begin(asked: &Asked, body: Body) -> Result<Response, Failure> {
+async fn begin(asked: &CouchRequest, body: Body) -> Result<Response, Failure> {
     let said = media_types::media_type(&asked.call.headers).unwrap_or_default();
     let is_json = media_types::essence(said).eq_ignore_ascii_case("application/json");
     let (_turn, bytes) = asked.bytes(body).await?;
@@ -85,7 +85,7 @@ async fn begin(asked: &Asked, body: Body) -> Result<Response, Failure> {
     let name = name.ok_or_else(|| refuse("request body must contain a username"))?;
     let password = password.ok_or_else(|| refuse("request body must contain a password"))?;
     if matches!(asked.principal, Principal::Local) {
-        return Ok(begun(&name, true, lasting(asked, OPEN)));
+        return Ok(begun(&name, true, lasting(asked, OPEN_COOKIE_VALUE)));
     }
     let (person, kept) = sign_in(asked, &name, &password)
         .await?
@@ -96,10 +96,10 @@ async fn begin(asked: &Asked, body: Body) -> Result<Response, Failure> {
 
 /// Returns the user, and the credentials for the cookie.
 async fn sign_in(
-    asked: &Asked,
+    asked: &CouchRequest,
     name: &str,
     password: &str,
-) -> Result<Option<(std::sync::Arc<Person>, OfDatabases)>, Problem> {
+) -> Result<Option<(std::sync::Arc<Person>, DatabaseCookie)>, Problem> {
     let (access, from) = (&asked.hub.access, asked.call.from);
     let Ok(user) = UserName::new(name) else {
         access.failed(from, "unknown user").await;
@@ -107,14 +107,14 @@ async fn sign_in(
     };
     if let Some(secret) = TokenSecret::parse(password) {
         let person = access.by_access_token(&secret, Some(&user), from).await?;
-        return Ok(person.map(|person| (person, OfDatabases::Token(secret))));
+        return Ok(person.map(|person| (person, DatabaseCookie::Token(secret))));
     }
     let Some(person) = access.by_password(&user, password, from).await? else { return Ok(None) };
     let actor = Actor { user: Some(user.clone()), address: from.map(|from| from.to_string()) };
     let endpoint = asked.hub.endpoint.on_behalf_of(actor);
-    let lasts = Period::from(LASTS);
-    let (secret, _) = endpoint.begin_session(user, LABEL.to_owned(), lasts).await?;
-    Ok(Some((person, OfDatabases::Session(secret))))
+    let lasts = Period::from(SESSION_LIFETIME);
+    let (secret, _) = endpoint.begin_session(user, SESSION_LABEL.to_owned(), lasts).await?;
+    Ok(Some((person, DatabaseCookie::Session(secret))))
 }
 
 fn begun(name: &str, administers: bool, cookies: Vec<HeaderValue>) -> Response {
@@ -125,14 +125,19 @@ fn begun(name: &str, administers: bool, cookies: Vec<HeaderValue>) -> Response {
 
 /// Cookies that store a value in the client, with an expiry time: some drivers drop cookies that only have
 /// `Max-Age`.
-fn lasting(asked: &Asked, value: &str) -> Vec<HeaderValue> {
+fn lasting(asked: &CouchRequest, value: &str) -> Vec<HeaderValue> {
     let now = Duration::from_micros(asked.hub.endpoint.environment().now().micros());
-    cookies(asked, value, LASTS, SystemTime::UNIX_EPOCH + now + LASTS)
+    cookies(asked, value, SESSION_LIFETIME, SystemTime::UNIX_EPOCH + now + SESSION_LIFETIME)
 }
 
-fn cookies(asked: &Asked, value: &str, lasts: Duration, ends: SystemTime) -> Vec<HeaderValue> {
+fn cookies(
+    asked: &CouchRequest,
+    value: &str,
+    lasts: Duration,
+    ends: SystemTime,
+) -> Vec<HeaderValue> {
     let (secure, headers) = (asked.call.base.is_secure(), &asked.call.headers);
-    let cookies = cookies_of_databases(value, lasts.as_secs(), secure, headers);
+    let cookies = database_cookies(value, lasts.as_secs(), secure, headers);
     cookies.into_iter().map(|cookie| with_time(cookie, ends)).collect()
 }
 
@@ -154,9 +159,9 @@ fn with_cookies(mut response: Response, cookies: Vec<HeaderValue>) -> Response {
 }
 
 /// Ends the session of the request. A token remains valid.
-async fn end(asked: &Asked) -> Result<Response, Failure> {
-    if let (Principal::Person(person), Some(OfDatabases::Session(secret))) =
-        (&asked.principal, OfDatabases::read(&asked.call.headers, asked.call.base.is_secure()))
+async fn end(asked: &CouchRequest) -> Result<Response, Failure> {
+    if let (Principal::Person(person), Some(DatabaseCookie::Session(secret))) =
+        (&asked.principal, DatabaseCookie::read(&asked.call.headers, asked.call.base.is_secure()))
     {
         asked.call.end_session(&asked.hub, person.user(), &secret).await?;
     }

@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
-use crate::http::clients::Underway;
+use crate::http::clients::UsageGuard;
 use crate::http::problem::Problem;
 use crate::http::{current_request, permits};
 use crate::hub::Hub;
@@ -23,13 +23,13 @@ const FREE_OUTPUT: usize = 1 << 20;
 const MAX_RATIO: usize = 200;
 
 /// Permit to receive a body, held until the body is dropped.
-pub(crate) struct Turn {
-    _room: OwnedSemaphorePermit,
-    _one: Option<Underway>,
+pub(crate) struct BodyPermit {
+    _permit: OwnedSemaphorePermit,
+    _usage: Option<UsageGuard>,
     large: Option<OwnedSemaphorePermit>,
 }
 
-impl Turn {
+impl BodyPermit {
     /// Adds the permit for a body of unusual size.
     pub(crate) fn with(self, large: Option<OwnedSemaphorePermit>) -> Self {
         Self { large, ..self }
@@ -42,10 +42,13 @@ impl Turn {
 }
 
 /// Waits for one of the hub's permits for bodies. One client cannot hold all of them.
-pub(crate) async fn turn(hub: &Hub, room: &Arc<Semaphore>) -> Result<Turn, Problem> {
+pub(crate) async fn acquire_permit(
+    hub: &Hub,
+    room: &Arc<Semaphore>,
+) -> Result<BodyPermit, Problem> {
     let one = current_request::key().map(|key| hub.clients.upload(key)).transpose()?;
-    let room = permits::soon(room, "too many bodies are being sent at once").await?;
-    Ok(Turn { _room: room, _one: one, large: None })
+    let room = permits::acquire(room, "too many bodies are being sent at once").await?;
+    Ok(BodyPermit { _permit: room, _usage: one, large: None })
 }
 
 /// Content coding of a body (RFC 9110 8.4).

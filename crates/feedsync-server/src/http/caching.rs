@@ -22,7 +22,7 @@ impl Caching {
     }
 
     /// Sets the cache headers, including the request headers that the response depends on.
-    pub(crate) fn tell(self, headers: &mut HeaderMap, depends_on: &[&str]) {
+    pub(crate) fn set_headers(self, headers: &mut HeaderMap, depends_on: &[&str]) {
         let (control, people): (_, &[&str]) = match self {
             Self::Everybody => ("public, max-age=0, must-revalidate", &[]),
             Self::OnePerson => ("private, no-cache", &["Authorization", "Cookie"]),

@@ -18,7 +18,7 @@ use crate::access::may_read;
 use crate::http::address::PublicBase;
 use crate::http::caching::Caching;
 use crate::http::problem::Problem;
-use crate::http::response_budget::SMALL;
+use crate::http::response_budget::MAX_UNCOUNTED_BYTES;
 use crate::http::text_response::{headers, in_turn};
 use crate::http::validators::EntityTag;
 use crate::hub::Hub;
@@ -42,11 +42,12 @@ impl Catalogue {
     /// Responds to a request for the document.
     pub(crate) async fn answer(self, hub: Hub, call: Call) -> Result<Response, Problem> {
         let (kind, caching) = (self.kind, Caching::OnePerson);
-        let turn = hub.answers.turn().await?;
-        let mut walk = Walk::new(self, hub, call);
+        let turn = hub.response_budget.permit().await?;
+        let mut walk = CatalogueWriter::new(self, hub, call);
         let mut small = Some(String::new());
         while let Some(piece) = walk.next().await? {
-            small = small.map(|text| text + &piece).filter(|text| text.len() <= SMALL);
+            small =
+                small.map(|text| text + &piece).filter(|text| text.len() <= MAX_UNCOUNTED_BYTES);
         }
         if let Some(text) = small {
             return in_turn(turn, &walk.call, kind, caching, text);
@@ -71,7 +72,7 @@ impl Catalogue {
 }
 
 /// A document while it is built.
-struct Walk {
+struct CatalogueWriter {
     catalogue: Catalogue,
     hub: Hub,
     call: Call,
@@ -87,7 +88,7 @@ enum Part {
     Over,
 }
 
-impl Walk {
+impl CatalogueWriter {
     fn new(catalogue: Catalogue, hub: Hub, call: Call) -> Self {
         Self { catalogue, hub, call, part: Part::Begin, hash: Sha256::new() }
     }

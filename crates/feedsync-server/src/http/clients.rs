@@ -14,7 +14,7 @@ use http::{HeaderValue, StatusCode, header};
 
 use crate::config::Limits;
 use crate::http::bucket::Bucket;
-use crate::http::generations::Generations;
+use crate::http::generations::GenerationalMap;
 use crate::http::problem::Problem;
 
 /// Client whose usage is counted.
@@ -42,7 +42,7 @@ impl Key {
 #[derive(Clone)]
 pub(crate) struct Clients {
     limits: Limits,
-    remembered: Arc<Mutex<Generations<Key, Arc<Usage>>>>,
+    remembered: Arc<Mutex<GenerationalMap<Key, Arc<Usage>>>>,
 }
 
 struct Usage {
@@ -58,13 +58,13 @@ struct Usage {
 
 /// Bytes of HTML that may be cleaned for a client per second on average, and at once after a pause. HTML that
 /// was cleaned before costs nothing.
-const WORK_RATE: f64 = (4 << 20) as f64;
-const WORK_BURST: f64 = (256 << 20) as f64;
+const HTML_BYTES_PER_SECOND: f64 = (4 << 20) as f64;
+const HTML_BURST_BYTES: f64 = (256 << 20) as f64;
 
 /// Budget of a client for work on HTML.
-pub(crate) struct Work(Arc<Usage>);
+pub(crate) struct HtmlBudget(Arc<Usage>);
 
-impl Work {
+impl HtmlBudget {
     /// Takes so many bytes from the budget, which may become negative.
     pub(crate) fn charge(&self, bytes: usize) {
         let mut work = self.0.work.lock().unwrap_or_else(PoisonError::into_inner);
@@ -73,12 +73,12 @@ impl Work {
 }
 
 /// An active request or event stream of a client, until this is dropped.
-pub(crate) struct Underway {
+pub(crate) struct UsageGuard {
     usage: Arc<Usage>,
     of: fn(&Usage) -> &AtomicUsize,
 }
 
-impl Drop for Underway {
+impl Drop for UsageGuard {
     fn drop(&mut self) {
         (self.of)(&self.usage).fetch_sub(1, Ordering::Relaxed);
     }
@@ -86,11 +86,11 @@ impl Drop for Underway {
 
 impl Clients {
     pub(crate) fn new(limits: Limits) -> Self {
-        Self { limits, remembered: Arc::new(Mutex::new(Generations::new(limits.clients))) }
+        Self { limits, remembered: Arc::new(Mutex::new(GenerationalMap::new(limits.clients))) }
     }
 
     /// Admits a request of a client, or returns when to retry.
-    pub(crate) fn admit(&self, key: Key) -> Result<Underway, Problem> {
+    pub(crate) fn admit(&self, key: Key) -> Result<UsageGuard, Problem> {
         let usage = self.usage(key);
         if self.limits.client_requests > 0 {
             let rate = self.limits.client_requests as f64;
@@ -112,31 +112,31 @@ impl Clients {
     }
 
     /// Admits an event stream of a client, or returns when to retry.
-    pub(crate) fn follow(&self, key: Key) -> Result<Underway, Problem> {
+    pub(crate) fn follow(&self, key: Key) -> Result<UsageGuard, Problem> {
         let most = self.limits.client_followers;
         let detail = || format!("a client may have {most} event streams at once here");
         underway(self.usage(key), |usage| &usage.followers, most, detail)
     }
 
     /// Admits a request body of a client, or returns when to retry.
-    pub(crate) fn upload(&self, key: Key) -> Result<Underway, Problem> {
+    pub(crate) fn upload(&self, key: Key) -> Result<UsageGuard, Problem> {
         let most = self.limits.client_uploads;
         let detail = || format!("a client may send {most} bodies at once here");
         underway(self.usage(key), |usage| &usage.uploads, most, detail)
     }
 
     /// Budget of a client for work on HTML; refused while it is exhausted.
-    pub(crate) fn work(&self, key: Key) -> Result<Work, Problem> {
+    pub(crate) fn work(&self, key: Key) -> Result<HtmlBudget, Problem> {
         let usage = self.usage(key);
         let mut work = usage.work.lock().unwrap_or_else(PoisonError::into_inner);
-        work.fill(WORK_RATE, WORK_BURST);
+        work.fill(HTML_BYTES_PER_SECOND, HTML_BURST_BYTES);
         if work.tokens <= 0.0 {
-            let wait = Duration::from_secs_f64(-work.tokens / WORK_RATE);
+            let wait = Duration::from_secs_f64(-work.tokens / HTML_BYTES_PER_SECOND);
             let detail = "a client may have 4 MiB of HTML made safe in a second here, and 256 MiB at once after a pause";
             return Err(too_many(detail.to_owned(), wait));
         }
         drop(work);
-        Ok(Work(usage))
+        Ok(HtmlBudget(usage))
     }
 
     /// Remaining budget of a client for work on HTML, in bytes, for tests.
@@ -188,7 +188,7 @@ impl Clients {
                 followers: AtomicUsize::new(0),
                 uploads: AtomicUsize::new(0),
                 sent: Mutex::new(Bucket::full(self.limits.person_upload_bytes as f64)),
-                work: Mutex::new(Bucket::full(WORK_BURST)),
+                work: Mutex::new(Bucket::full(HTML_BURST_BYTES)),
             })
         });
         remembered.insert(key, Arc::clone(&usage));
@@ -201,9 +201,9 @@ fn underway(
     of: fn(&Usage) -> &AtomicUsize,
     most: usize,
     detail: impl Fn() -> String,
-) -> Result<Underway, Problem> {
+) -> Result<UsageGuard, Problem> {
     let before = of(&usage).fetch_add(1, Ordering::Relaxed);
-    let underway = Underway { usage, of };
+    let underway = UsageGuard { usage, of };
     if most > 0 && before >= most {
         return Err(too_many(detail(), Duration::from_secs(1)));
     }

@@ -9,21 +9,22 @@ use tower_http::compression::predicate::{And, NotForContentType, Predicate as _,
 
 use crate::http::validators::packed;
 
-type Worthwhile = And<And<And<SizeAbove, NotForContentType>, NotForContentType>, Whole>;
+type CompressionPredicate =
+    And<And<And<SizeAbove, NotForContentType>, NotForContentType>, HeadPredicate>;
 
 /// Decides from a response's head whether it is compressed.
-type Whole = fn(StatusCode, Version, &HeaderMap, &Extensions) -> bool;
+type HeadPredicate = fn(StatusCode, Version, &HeaderMap, &Extensions) -> bool;
 
 /// Marks a response that is sent unchanged, because its ranges and its tag refer to these bytes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct AsSent;
+pub(crate) struct NoTransform;
 
 /// Compresses responses where it pays off. It excludes very small bodies, event streams, whose events
 /// must not wait, blobs, most of which are compressed already, and responses without a body.
-pub(crate) fn layer() -> CompressionLayer<Worthwhile> {
-    let whole: Whole = |status, _, _, extensions| {
+pub(crate) fn layer() -> CompressionLayer<CompressionPredicate> {
+    let whole: HeadPredicate = |status, _, _, extensions| {
         let has_body = status != StatusCode::NOT_MODIFIED && status != StatusCode::NO_CONTENT;
-        has_body && extensions.get::<AsSent>().is_none()
+        has_body && extensions.get::<NoTransform>().is_none()
     };
     let worthwhile = SizeAbove::new(256)
         .and(NotForContentType::SSE)

@@ -8,7 +8,7 @@ use feedsync_couch::{RefusalKind, quoted};
 use http::{HeaderValue, StatusCode, Uri, header};
 
 use crate::http::paths::is_for_databases;
-use crate::http::problem::Described;
+use crate::http::problem::ProblemDescription;
 
 /// Converts responses of the hub to requests that did not reach a database resource, such as 401.
 pub(crate) async fn layer(request: Request, next: Next) -> Response {
@@ -22,7 +22,7 @@ pub(crate) fn of_refused(uri: &Uri, response: Response) -> Response {
 
 /// Replaces the body of an error response by CouchDB's form. Status and headers are unchanged.
 pub(crate) fn in_couch_form(response: Response) -> Response {
-    let Some(Described { detail, .. }) = response.extensions().get().cloned() else {
+    let Some(ProblemDescription { detail, .. }) = response.extensions().get().cloned() else {
         return response;
     };
     let status = response.status();
@@ -41,7 +41,7 @@ pub(crate) fn in_couch_form(response: Response) -> Response {
         _ => RefusalKind::Internal.error(),
     };
     let (mut parts, _) = response.into_parts();
-    parts.extensions.remove::<Described>();
+    parts.extensions.remove::<ProblemDescription>();
     parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     parts.headers.remove(header::CONTENT_LENGTH);
     Response::from_parts(parts, Body::from(text(error, &detail)))

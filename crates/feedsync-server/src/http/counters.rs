@@ -24,7 +24,7 @@ pub(crate) struct Metrics {
     /// Requests to databases, by status.
     databases: Mutex<DatabaseRequests>,
     requests: Mutex<BTreeMap<(String, &'static str), Requests>>,
-    underway: AtomicU64,
+    in_progress: AtomicU64,
     merged: [AtomicU64; 5],
 }
 
@@ -50,7 +50,7 @@ impl Default for Metrics {
             began: Instant::now(),
             databases: Mutex::default(),
             requests: Mutex::default(),
-            underway: AtomicU64::default(),
+            in_progress: AtomicU64::default(),
             merged: Default::default(),
         }
     }
@@ -70,7 +70,7 @@ const OUTCOMES: [&str; 5] = ["added", "unchanged", "updated", "conflict", "refus
 impl Metrics {
     /// Counts the beginning of a request.
     pub(crate) fn begin(&self) {
-        self.underway.fetch_add(1, Ordering::Relaxed);
+        self.in_progress.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts a response when its head is ready.
@@ -95,7 +95,7 @@ impl Metrics {
     }
 
     /// Requests to databases.
-    pub(crate) fn of_databases(&self) -> DatabaseRequests {
+    pub(crate) fn database_requests(&self) -> DatabaseRequests {
         self.databases.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -106,7 +106,7 @@ impl Metrics {
 
     /// Counts the end of a request.
     pub(crate) fn end(&self) {
-        self.underway.fetch_sub(1, Ordering::Relaxed);
+        self.in_progress.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Counts an incorporated feed, of which `unreadable` items were refused before.
@@ -143,8 +143,8 @@ impl Metrics {
             let labels = format!("route=\"{route}\",method=\"{method}\"");
             requests.latency.render(page, name, &labels);
         }
-        let underway = self.underway.load(Ordering::Relaxed);
-        page.single("feedsync_requests_underway", "gauge", "Requests not yet over", underway);
+        let in_progress = self.in_progress.load(Ordering::Relaxed);
+        page.single("feedsync_requests_underway", "gauge", "Requests not yet over", in_progress);
     }
 }
 

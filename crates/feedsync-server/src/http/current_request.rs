@@ -2,26 +2,26 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::http::clients::{Clients, Key, Underway};
+use crate::http::clients::{Clients, Key, UsageGuard};
 use crate::http::peer::Client;
 use crate::http::problem::Problem;
 
 tokio::task_local! {
-    static CURRENT: Arc<Current>;
+    static CURRENT: Arc<CurrentRequest>;
 }
 
 /// The request that the running task handles.
-pub(crate) struct Current {
+pub(crate) struct CurrentRequest {
     pub(crate) client: Client,
     /// Whether it concerns a database and has credentials. Replicators make many concurrent requests, and a
     /// refused one loses the data that it carried (CL37).
     pub(crate) is_replicating: bool,
-    person: OnceLock<(Arc<str>, Option<Underway>)>,
+    person: OnceLock<(Arc<str>, Option<UsageGuard>)>,
     /// Slot under the client's address, for a request whose credentials turned out not to sign in.
-    unsigned: OnceLock<Underway>,
+    unsigned: OnceLock<UsageGuard>,
 }
 
-impl Current {
+impl CurrentRequest {
     /// A request before its principal is known.
     pub(crate) fn new(client: Client, is_replicating: bool) -> Self {
         Self { client, is_replicating, person: OnceLock::new(), unsigned: OnceLock::new() }
@@ -40,7 +40,7 @@ impl Current {
 
 /// Client whose limits the current request counts for; none for programs on this machine.
 pub(crate) fn key() -> Option<Key> {
-    let of = |current: &Arc<Current>| match current.person.get() {
+    let of = |current: &Arc<CurrentRequest>| match current.person.get() {
         _ if current.client.local || current.is_replicating => None,
         Some((name, _)) => Some(Key::Person(Arc::clone(name))),
         None => current.client.address.map(Key::address),
@@ -51,7 +51,7 @@ pub(crate) fn key() -> Option<Key> {
 /// Client whose event streams the current request counts for: the signed-in user, from any address and for
 /// any resource, else the address. None for a program on this machine.
 pub(crate) fn stream_key() -> Option<Key> {
-    let of = |current: &Arc<Current>| match current.person.get() {
+    let of = |current: &Arc<CurrentRequest>| match current.person.get() {
         Some((name, _)) => Some(Key::Person(Arc::clone(name))),
         None if current.client.is_here() => None,
         None => current.client.address.map(Key::address),

@@ -6,23 +6,23 @@ use futures_util::{Stream, StreamExt as _};
 use http::{HeaderValue, header};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::http::clients::Underway;
+use crate::http::clients::UsageGuard;
 use crate::http::problem::Problem;
 use crate::http::{current_request, permits};
 use crate::hub::Hub;
 
 /// Slot for an event stream, of the hub and of one client, until it is dropped.
-pub(crate) struct FollowerPlace {
+pub(crate) struct FollowerSlot {
     _permit: OwnedSemaphorePermit,
-    _one: Option<Underway>,
+    _usage: Option<UsageGuard>,
 }
 
-impl FollowerPlace {
+impl FollowerSlot {
     /// Takes a slot, or returns 503 or 429.
     pub(crate) fn take(hub: &Hub) -> Result<Self, Problem> {
-        let permit = permits::now(&hub.followers, "too many follow this hub at once")?;
+        let permit = permits::try_acquire(&hub.followers, "too many follow this hub at once")?;
         let one = current_request::stream_key().map(|key| hub.clients.follow(key)).transpose()?;
-        Ok(Self { _permit: permit, _one: one })
+        Ok(Self { _permit: permit, _usage: one })
     }
 }
 

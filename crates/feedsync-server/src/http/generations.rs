@@ -5,13 +5,13 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-pub(crate) struct Generations<K, V> {
+pub(crate) struct GenerationalMap<K, V> {
     most: usize,
     younger: HashMap<K, V>,
     older: HashMap<K, V>,
 }
 
-impl<K: Eq + Hash, V> Generations<K, V> {
+impl<K: Eq + Hash, V> GenerationalMap<K, V> {
     /// Creates a map with a maximum number of values.
     pub(crate) fn new(most: usize) -> Self {
         Self { most, younger: HashMap::new(), older: HashMap::new() }
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn repeated_insert_keeps_the_value_and_evicts_nothing() {
-        let mut remembered = Generations::new(4);
+        let mut remembered = GenerationalMap::new(4);
         for key in ["a", "b"] {
             remembered.insert(key, 1);
         }

@@ -20,7 +20,7 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use sha2::{Digest as _, Sha256};
 
-pub(crate) use cleaning::{Cleaning, Gone, Ticket};
+pub(crate) use cleaning::{CancelOnDrop, Cleaning, Ticket};
 
 /// Maximum size of a document that is cleaned, in bytes. A larger one is shown as text.
 pub(crate) const MAX_BYTES: usize = 256 << 10;
@@ -29,7 +29,7 @@ pub(crate) const MAX_BYTES: usize = 256 << 10;
 const CACHE_BYTES: u64 = 32 << 20;
 
 /// Size of a cache entry without its text, about.
-const OVERHEAD: u64 = 200;
+const OVERHEAD_BYTES: u64 = 200;
 
 /// Purpose of cleaned HTML, which decides what stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +63,7 @@ struct Weight;
 
 impl Weighter<Key, Arc<Cleaned>> for Weight {
     fn weight(&self, _: &Key, cleaned: &Arc<Cleaned>) -> u64 {
-        cleaned.html.as_ref().map_or(0, String::len) as u64 + OVERHEAD
+        cleaned.html.as_ref().map_or(0, String::len) as u64 + OVERHEAD_BYTES
     }
 }
 

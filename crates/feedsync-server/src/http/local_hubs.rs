@@ -22,9 +22,9 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 pub const LOCAL_PROOF: HeaderName = HeaderName::from_static("feedsync-local-proof");
 
 /// Maximum number of attempts of a hub to take its lock, which a gateway may hold briefly during its check.
-const TRIES: u32 = 50;
+const MAX_LOCK_ATTEMPTS: u32 = 50;
 
-const PAUSE: Duration = Duration::from_millis(20);
+const LOCK_RETRY_DELAY: Duration = Duration::from_millis(20);
 
 /// Secret that only programs of the hub's user can know: 256 random bits, in hexadecimal digits.
 #[derive(Clone)]
@@ -66,7 +66,7 @@ pub struct LocalHubs(PathBuf);
 
 /// Registration of a running hub, until it is dropped.
 #[derive(Debug)]
-pub struct Announced {
+pub struct HubRegistration {
     _locks: Vec<File>,
 }
 
@@ -78,7 +78,11 @@ impl LocalHubs {
 
     /// Registers a hub at these addresses, with the proof that it accepts there. Addresses that other
     /// machines can reach are left out.
-    pub fn announce(&self, addresses: &[SocketAddr], proof: &LocalProof) -> io::Result<Announced> {
+    pub fn announce(
+        &self,
+        addresses: &[SocketAddr],
+        proof: &LocalProof,
+    ) -> io::Result<HubRegistration> {
         owned::make_directory(&self.0)?;
         let here = addresses.iter().filter(|address| address.ip().is_loopback());
         let locks = here.map(|address| {
@@ -90,7 +94,7 @@ impl LocalHubs {
             owned::make_file(&file)?.write_all(proof.0.as_bytes())?;
             Ok(lock)
         });
-        Ok(Announced { _locks: locks.collect::<io::Result<_>>()? })
+        Ok(HubRegistration { _locks: locks.collect::<io::Result<_>>()? })
     }
 
     /// Proof that a hub accepts at an address while it runs there.
@@ -121,10 +125,10 @@ fn canonical(address: SocketAddr) -> SocketAddr {
 }
 
 fn locked(file: &File) -> io::Result<()> {
-    for _ in 1..TRIES {
+    for _ in 1..MAX_LOCK_ATTEMPTS {
         match file.try_lock() {
             Ok(()) => return Ok(()),
-            Err(TryLockError::WouldBlock) => sleep(PAUSE),
+            Err(TryLockError::WouldBlock) => sleep(LOCK_RETRY_DELAY),
             Err(TryLockError::Error(error)) => return Err(error),
         }
     }

@@ -54,7 +54,7 @@ pub(crate) fn atom_type(media_type: &str) -> Option<AtomType> {
 }
 
 /// 415 with the accepted types (AH22).
-pub(crate) fn not_taken(found: &str, accept: HeaderValue) -> Problem {
+pub(crate) fn unsupported_media_type(found: &str, accept: HeaderValue) -> Problem {
     Problem::new(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
         "unsupported-media-type",

@@ -84,7 +84,7 @@ impl Representation {
 }
 
 /// All accepted media types, for `Accept-Post` and `Accept`.
-pub(crate) const DOCUMENTS: HeaderValue = HeaderValue::from_static(MEDIA_TYPES);
+pub(crate) const DOCUMENT_MEDIA_TYPES: HeaderValue = HeaderValue::from_static(MEDIA_TYPES);
 
 /// Format of a body, by its `Content-Type`; parameters are ignored.
 pub(crate) fn format_of_body(headers: &HeaderMap) -> Result<Format, Problem> {
@@ -95,7 +95,7 @@ pub(crate) fn format_of_body(headers: &HeaderMap) -> Result<Format, Problem> {
             "Not a document that is taken here",
             detail,
         )
-        .header(header::ACCEPT, DOCUMENTS)
+        .header(header::ACCEPT, DOCUMENT_MEDIA_TYPES)
     };
     let value = headers
         .get(header::CONTENT_TYPE)
@@ -153,13 +153,13 @@ struct Range {
     q: u16,
 }
 
-struct Wanted {
+struct Quality {
     q: u16,
     named: bool,
 }
 
 /// Quality of a representation; `None` if it is not acceptable.
-fn quality(ranges: &[Range], offered: Representation) -> Option<Wanted> {
+fn quality(ranges: &[Range], offered: Representation) -> Option<Quality> {
     let browser = ranges.iter().find(|range| range.specificity("text/html") == Some(2));
     let browser = browser.filter(|_| offered == Representation::Feed(Format::Atom));
     offered
@@ -170,9 +170,9 @@ fn quality(ranges: &[Range], offered: Representation) -> Option<Wanted> {
                 .iter()
                 .filter(|range| range.specificity(name).is_some())
                 .max_by_key(|range| (range.specificity(name), range.q))?;
-            Some(Wanted { q: range.q, named: range.specificity(name) == Some(2) })
+            Some(Quality { q: range.q, named: range.specificity(name) == Some(2) })
         })
-        .chain(browser.map(|range| Wanted { q: range.q, named: true }))
+        .chain(browser.map(|range| Quality { q: range.q, named: true }))
         .filter(|wanted| wanted.q > 0)
         .max_by_key(|wanted| (wanted.q, wanted.named))
 }

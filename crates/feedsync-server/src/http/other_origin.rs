@@ -12,25 +12,25 @@ use crate::config::Config;
 use crate::http::paths;
 
 /// Response headers that such a page may read in addition to the default ones.
-const EXPOSED: HeaderValue = HeaderValue::from_static(
+const EXPOSED_HEADERS: HeaderValue = HeaderValue::from_static(
     "ETag, Accept-Ranges, Content-Range, Link, Location, Log-Covers, Log-Generation, Log-Offset, \
      Retry-After",
 );
 
 /// Request headers that such a page may send.
-const TAKEN: HeaderValue = HeaderValue::from_static(
+const ALLOWED_HEADERS: HeaderValue = HeaderValue::from_static(
     "Authorization, Content-Range, Content-Type, Idempotency-Key, If-Match, If-None-Match, If-Range, \
      Last-Event-ID, Log-Covers, Range",
 );
 
-const METHODS: HeaderValue = HeaderValue::from_static("DELETE, GET, HEAD, POST, PUT");
+const ALLOWED_METHODS: HeaderValue = HeaderValue::from_static("DELETE, GET, HEAD, POST, PUT");
 
 /// Methods of databases.
-const METHODS_OF_DATABASES: HeaderValue =
+const DATABASE_METHODS: HeaderValue =
     HeaderValue::from_static("COPY, DELETE, GET, HEAD, OPTIONS, POST, PUT");
 
 /// Lifetime of a preflight result, in seconds.
-const BELIEVED: HeaderValue = HeaderValue::from_static("600");
+const PREFLIGHT_MAX_AGE: HeaderValue = HeaderValue::from_static("600");
 
 /// Admitted origin of the page that sends a request.
 #[derive(Debug, Clone)]
@@ -41,35 +41,35 @@ impl OtherOrigin {
     pub(crate) fn admitted(config: &Config, path: &str, origin: &HeaderValue) -> Option<Self> {
         let text = origin.to_str().ok()?;
         let is_named = config.origins.iter().any(|known| known.as_str() == text);
-        let is_admitted = is_named && is_theirs(path) || is_application(path, text);
+        let is_admitted = is_named && allows_other_origins(path) || is_application(path, text);
         is_admitted.then(|| Self(origin.clone()))
     }
 }
 
 /// Origins of applications with a browser of their own that synchronize through databases; they belong to no
 /// web site. Each of their requests signs in by itself.
-pub(crate) const APPLICATIONS: [&str; 3] =
+pub(crate) const APPLICATION_ORIGINS: [&str; 3] =
     ["app://obsidian.md", "capacitor://localhost", "http://localhost"];
 
 /// Request headers that such a page may send to databases.
-const TOLD_TO_DATABASES: &str = "accept, authorization, content-type, destination, origin, referer, if-match, if-none-match, range";
+const DATABASE_ALLOWED_HEADERS: &str = "accept, authorization, content-type, destination, origin, referer, if-match, if-none-match, range";
 
 /// Response headers of databases that such a page may read.
-const EXPOSED_BY_DATABASES: HeaderValue = HeaderValue::from_static(
+const DATABASE_EXPOSED_HEADERS: HeaderValue = HeaderValue::from_static(
     "accept-ranges, cache-control, content-range, content-type, etag, retry-after",
 );
 
 /// Whether a path may be used from other origins.
-fn is_theirs(path: &str) -> bool {
+fn allows_other_origins(path: &str) -> bool {
     path.starts_with("/logs/") || paths::is_for_databases(path)
 }
 
 fn is_application(path: &str, origin: &str) -> bool {
-    paths::is_for_databases(path) && APPLICATIONS.contains(&origin)
+    paths::is_for_databases(path) && APPLICATION_ORIGINS.contains(&origin)
 }
 
 /// CORS headers of a response.
-pub(crate) struct Told {
+pub(crate) struct CorsHeaders {
     page: Option<OtherOrigin>,
     is_preflight: bool,
     varies: bool,
@@ -78,7 +78,7 @@ pub(crate) struct Told {
     wanted: Option<HeaderValue>,
 }
 
-impl Told {
+impl CorsHeaders {
     /// The requesting page, before its access was checked.
     fn page(config: &Config, request: &Request) -> Option<OtherOrigin> {
         let origin = request.headers().get(header::ORIGIN)?;
@@ -90,14 +90,14 @@ impl Told {
             page: request.extensions().get().cloned().or_else(|| Self::page(config, request)),
             is_preflight: *request.method() == Method::OPTIONS
                 && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD),
-            varies: !config.origins.is_empty() && is_theirs(request.uri().path())
+            varies: !config.origins.is_empty() && allows_other_origins(request.uri().path())
                 || paths::is_for_databases(request.uri().path()),
             is_for_databases: paths::is_for_databases(request.uri().path()),
             wanted: request.headers().get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned(),
         }
     }
 
-    pub(crate) fn tell(self, response: &mut Response) {
+    pub(crate) fn apply(self, response: &mut Response) {
         let headers = response.headers_mut();
         if self.varies {
             headers.append(header::VARY, HeaderValue::from_static("Origin"));
@@ -112,18 +112,18 @@ impl Told {
         }
         if self.is_preflight && self.is_for_databases {
             // Users behind a proxy of their own add headers for it (CL6, CL9).
-            let wanted = self.wanted.unwrap_or(HeaderValue::from_static(TOLD_TO_DATABASES));
-            headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS_OF_DATABASES);
+            let wanted = self.wanted.unwrap_or(HeaderValue::from_static(DATABASE_ALLOWED_HEADERS));
+            headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, DATABASE_METHODS);
             headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted);
-            headers.insert(header::ACCESS_CONTROL_MAX_AGE, BELIEVED);
+            headers.insert(header::ACCESS_CONTROL_MAX_AGE, PREFLIGHT_MAX_AGE);
         } else if self.is_for_databases {
-            headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_BY_DATABASES);
+            headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, DATABASE_EXPOSED_HEADERS);
         } else if self.is_preflight {
-            headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
-            headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, TAKEN);
-            headers.insert(header::ACCESS_CONTROL_MAX_AGE, BELIEVED);
+            headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, ALLOWED_METHODS);
+            headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, ALLOWED_HEADERS);
+            headers.insert(header::ACCESS_CONTROL_MAX_AGE, PREFLIGHT_MAX_AGE);
         } else {
-            headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+            headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS);
         }
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct Peer {
     /// Whether the connection is encrypted.
     pub(crate) secure: bool,
     /// Whether the address that it connected to serves databases at its root.
-    pub(crate) is_of_databases: bool,
+    pub(crate) is_for_databases: bool,
 }
 
 /// The application for the requests of one connection.
@@ -241,7 +241,7 @@ mod tests {
         for (name, value) in headers {
             map.append(*name, value.parse().unwrap());
         }
-        Client::of(Some(Peer { address, secure: false, is_of_databases: false }), &map, &config)
+        Client::of(Some(Peer { address, secure: false, is_for_databases: false }), &map, &config)
     }
 
     fn at(client: Client) -> String {
@@ -296,7 +296,7 @@ mod tests {
         let proof = LocalProof::random();
         let here = |address: &str, shown: &LocalProof, proof: Option<&LocalProof>| {
             let peer =
-                Peer { address: address.parse().unwrap(), secure: false, is_of_databases: false };
+                Peer { address: address.parse().unwrap(), secure: false, is_for_databases: false };
             let mut headers = HeaderMap::new();
             headers.insert("via", "1.1 feedsync".parse().unwrap());
             headers.insert(LOCAL_PROOF, shown.value().unwrap());
@@ -309,8 +309,11 @@ mod tests {
         assert!(!here("127.0.0.1:9", &proof, None));
         let trusting =
             Config { trusted_proxies: vec!["127.0.0.1/32".parse().unwrap()], ..Config::default() };
-        let peer =
-            Peer { address: "127.0.0.1:9".parse().unwrap(), secure: false, is_of_databases: false };
+        let peer = Peer {
+            address: "127.0.0.1:9".parse().unwrap(),
+            secure: false,
+            is_for_databases: false,
+        };
         let headers = HeaderMap::from_iter([(LOCAL_PROOF, proof.value().unwrap())]);
         let client = Client::of(Some(peer), &headers, &trusting);
         assert!(!client.vouched_by(Some(&proof), &headers).is_here());
@@ -321,7 +324,7 @@ mod tests {
         let config = Config::default();
         let local = |address: &str| {
             let peer =
-                Peer { address: address.parse().unwrap(), secure: false, is_of_databases: false };
+                Peer { address: address.parse().unwrap(), secure: false, is_for_databases: false };
             Client::of(Some(peer), &HeaderMap::new(), &config).local
         };
         assert!(local("127.0.0.1:9") && local("[::1]:9") && local("[::ffff:127.0.0.1]:9"));
@@ -330,7 +333,7 @@ mod tests {
             let peer = Peer {
                 address: "127.0.0.1:9".parse().unwrap(),
                 secure: false,
-                is_of_databases: false,
+                is_for_databases: false,
             };
             let headers = [(http::HeaderName::from_static(name), "x".parse().unwrap())];
             Client::of(Some(peer), &headers.into_iter().collect(), &config).is_here()

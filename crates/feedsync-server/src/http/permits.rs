@@ -10,65 +10,69 @@ use tokio::time::timeout;
 use crate::http::problem::Problem;
 
 /// Maximum time that a request waits for a permit.
-const PATIENCE: Duration = Duration::from_secs(10);
+const MAX_WAIT: Duration = Duration::from_secs(10);
 
 /// Maximum wait for requests that are expensive to repeat, or whose client treats a refusal as the end.
-pub(crate) const LONG: Duration = Duration::from_secs(60);
+pub(crate) const MAX_LONG_WAIT: Duration = Duration::from_secs(60);
 
 /// Waits for a permit that is usually held briefly. It is held until it is dropped.
-pub(crate) async fn soon(
+pub(crate) async fn acquire(
     room: &Arc<Semaphore>,
     full: &str,
 ) -> Result<OwnedSemaphorePermit, Problem> {
-    within(PATIENCE, room, 1, full).await
+    acquire_within(MAX_WAIT, room, 1, full).await
 }
 
 /// The same with a maximum wait, for so many permits.
-pub(crate) async fn within(
+pub(crate) async fn acquire_within(
     patience: Duration,
     room: &Arc<Semaphore>,
-    places: u32,
+    permits: u32,
     full: &str,
 ) -> Result<OwnedSemaphorePermit, Problem> {
-    match timeout(patience, Arc::clone(room).acquire_many_owned(places)).await {
+    match timeout(patience, Arc::clone(room).acquire_many_owned(permits)).await {
         Ok(Ok(permit)) => Ok(permit),
         _ => Err(Problem::unavailable(full)),
     }
 }
 
 /// Takes a permit that may be held for long, without waiting.
-pub(crate) fn now(room: &Arc<Semaphore>, full: &str) -> Result<OwnedSemaphorePermit, Problem> {
+pub(crate) fn try_acquire(
+    room: &Arc<Semaphore>,
+    full: &str,
+) -> Result<OwnedSemaphorePermit, Problem> {
     Arc::clone(room).try_acquire_owned().map_err(|_| Problem::unavailable(full))
 }
 
 /// Memory budget for bodies of unusual size. It has a fixed number of bytes; a body larger than that is
 /// processed alone.
-pub(crate) struct LargeBodies {
+pub(crate) struct LargeBodyBudget {
     room: Arc<Semaphore>,
     all: u32,
 }
 
-impl LargeBodies {
+impl LargeBodyBudget {
     /// Number of bytes that one permit stands for.
-    const PLACE: usize = 64 << 10;
+    const PERMIT_BYTES: usize = 64 << 10;
 
     /// Number of bodies of the usual size that fit into the budget.
-    const USUAL: usize = 8;
+    const USUAL_BODIES: usize = 8;
 
     /// Creates a budget based on the usual size.
     pub(crate) fn new(usual: usize) -> Self {
-        let all = Self::places(usual.saturating_mul(Self::USUAL));
+        let all = Self::permits(usual.saturating_mul(Self::USUAL_BODIES));
         Self { room: Arc::new(Semaphore::new(all as usize)), all }
     }
 
-    fn places(bytes: usize) -> u32 {
-        u32::try_from(bytes.div_ceil(Self::PLACE)).unwrap_or(u32::MAX).max(1)
+    fn permits(bytes: usize) -> u32 {
+        u32::try_from(bytes.div_ceil(Self::PERMIT_BYTES)).unwrap_or(u32::MAX).max(1)
     }
 
     /// Waits for so many bytes of the budget.
     pub(crate) async fn take(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Problem> {
-        let places = Self::places(bytes).min(self.all);
-        within(LONG, &self.room, places, "other large bodies are being sent").await
+        let permits = Self::permits(bytes).min(self.all);
+        acquire_within(MAX_LONG_WAIT, &self.room, permits, "other large bodies are being sent")
+            .await
     }
 }
 
@@ -81,16 +85,16 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn waiting_for_a_permit_times_out() {
         let room = Arc::new(Semaphore::new(1));
-        let held = soon(&room, "full").await.unwrap();
-        assert!(now(&room, "full").is_err());
+        let held = acquire(&room, "full").await.unwrap();
+        assert!(try_acquire(&room, "full").is_err());
         let began = Instant::now();
-        assert!(soon(&room, "full").await.is_err());
-        assert_eq!(began.elapsed(), PATIENCE);
+        assert!(acquire(&room, "full").await.is_err());
+        assert_eq!(began.elapsed(), MAX_WAIT);
         let leaving = async {
-            sleep(PATIENCE / 2).await;
+            sleep(MAX_WAIT / 2).await;
             drop(held);
         };
-        let (found, ()) = tokio::join!(soon(&room, "full"), leaving);
+        let (found, ()) = tokio::join!(acquire(&room, "full"), leaving);
         assert!(found.is_ok());
     }
 }

@@ -13,7 +13,7 @@ use crate::http::request_id;
 
 /// Description of a problem, attached to the response for code that renders it differently.
 #[derive(Debug, Clone)]
-pub(crate) struct Described {
+pub(crate) struct ProblemDescription {
     pub(crate) title: &'static str,
     pub(crate) detail: String,
 }
@@ -151,7 +151,7 @@ impl Problem {
 impl IntoResponse for Problem {
     fn into_response(mut self) -> Response {
         let detail = self.members.get("detail").and_then(Value::as_str).unwrap_or_default();
-        let described = Described { title: self.title, detail: detail.to_owned() };
+        let described = ProblemDescription { title: self.title, detail: detail.to_owned() };
         let kind = format!("urn:feedsync:1:problem:{}", self.kind);
         self.members.insert("type".to_owned(), Value::String(kind));
         self.members.insert("title".to_owned(), Value::from(self.title));

@@ -10,7 +10,7 @@ use crate::http::problem::Problem;
 
 /// Requested part of a representation.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum RequestedRange {
     /// The whole representation.
     Whole,
     /// A range of bytes, at least one.
@@ -30,13 +30,17 @@ pub struct Validators<'v> {
 
 /// Returns the part of so many bytes that `Range` requests. `If-Range` must name their strong tag, or the
 /// exact date of their last change; else the range is ignored.
-pub fn asked(headers: &HeaderMap, validators: Validators<'_>, length: u64) -> Asked {
+pub fn requested_range(
+    headers: &HeaderMap,
+    validators: Validators<'_>,
+    length: u64,
+) -> RequestedRange {
     let mut ranges = headers.get_all(header::RANGE).iter();
-    let (Some(range), None) = (ranges.next(), ranges.next()) else { return Asked::Whole };
+    let (Some(range), None) = (ranges.next(), ranges.next()) else { return RequestedRange::Whole };
     if headers.get_all(header::IF_RANGE).iter().any(|held| !validators.has(held)) {
-        return Asked::Whole;
+        return RequestedRange::Whole;
     }
-    parsed(range, length).unwrap_or(Asked::Whole)
+    parsed(range, length).unwrap_or(RequestedRange::Whole)
 }
 
 impl Validators<'_> {
@@ -57,7 +61,7 @@ impl Validators<'_> {
 
 /// Value of `Content-Range` for a part of so many bytes.
 pub(crate) fn place(part: &Range<u64>, length: u64) -> HeaderValue {
-    told(format!("bytes {}-{}/{length}", part.start, part.end.saturating_sub(1)))
+    header_value(format!("bytes {}-{}/{length}", part.start, part.end.saturating_sub(1)))
 }
 
 /// Response to a request for bytes past the end: 416 with the length.
@@ -68,10 +72,10 @@ pub(crate) fn not_there(length: u64) -> Problem {
         "Not a part that there is",
         format!("there are {length} bytes"),
     )
-    .header(header::CONTENT_RANGE, told(format!("bytes */{length}")))
+    .header(header::CONTENT_RANGE, header_value(format!("bytes */{length}")))
 }
 
-fn told(text: String) -> HeaderValue {
+fn header_value(text: String) -> HeaderValue {
     HeaderValue::from_str(&text).unwrap_or_else(|_| unreachable!("numbers make a header value"))
 }
 
@@ -80,7 +84,7 @@ fn is_weak(tag: &HeaderValue) -> bool {
 }
 
 /// `None` unless it is a single range of bytes.
-fn parsed(value: &HeaderValue, length: u64) -> Option<Asked> {
+fn parsed(value: &HeaderValue, length: u64) -> Option<RequestedRange> {
     let (unit, set) = value.to_str().ok()?.split_once('=')?;
     let (first, last) = set.trim().split_once('-')?;
     if !unit.trim().eq_ignore_ascii_case("bytes") {
@@ -104,7 +108,11 @@ fn parsed(value: &HeaderValue, length: u64) -> Option<Asked> {
             first..last.saturating_add(1).min(length)
         }
     };
-    Some(if range.start < range.end { Asked::Part(range) } else { Asked::Nothing })
+    Some(if range.start < range.end {
+        RequestedRange::Part(range)
+    } else {
+        RequestedRange::Nothing
+    })
 }
 
 #[cfg(test)]
@@ -120,39 +128,46 @@ mod tests {
             if let Some(held) = if_range {
                 headers.insert(header::IF_RANGE, held.parse().unwrap());
             }
-            asked(&headers, Validators::tag(&tag), 10)
+            requested_range(&headers, Validators::tag(&tag), 10)
         };
         for (range, part) in [
-            ("bytes=0-0", Asked::Part(0..1)),
-            ("Bytes=2-", Asked::Part(2..10)),
-            ("bytes=2-99999999999999999999999", Asked::Part(2..10)),
-            ("bytes=-3", Asked::Part(7..10)),
-            ("bytes=-30", Asked::Part(0..10)),
-            ("bytes=10-", Asked::Nothing),
-            ("bytes=-0", Asked::Nothing),
-            ("bytes=99999999999999999999999-", Asked::Nothing),
-            ("bytes=3-2", Asked::Whole),
-            ("bytes=0-1,3-4", Asked::Whole),
-            ("bytes=a-b", Asked::Whole),
-            ("bytes=-", Asked::Whole),
-            ("lines=1-2", Asked::Whole),
-            ("bytes", Asked::Whole),
+            ("bytes=0-0", RequestedRange::Part(0..1)),
+            ("Bytes=2-", RequestedRange::Part(2..10)),
+            ("bytes=2-99999999999999999999999", RequestedRange::Part(2..10)),
+            ("bytes=-3", RequestedRange::Part(7..10)),
+            ("bytes=-30", RequestedRange::Part(0..10)),
+            ("bytes=10-", RequestedRange::Nothing),
+            ("bytes=-0", RequestedRange::Nothing),
+            ("bytes=99999999999999999999999-", RequestedRange::Nothing),
+            ("bytes=3-2", RequestedRange::Whole),
+            ("bytes=0-1,3-4", RequestedRange::Whole),
+            ("bytes=a-b", RequestedRange::Whole),
+            ("bytes=-", RequestedRange::Whole),
+            ("lines=1-2", RequestedRange::Whole),
+            ("bytes", RequestedRange::Whole),
         ] {
             assert_eq!(ask(range, None), part, "{range}");
         }
-        assert_eq!(ask("bytes=0-0", Some("\"abc\"")), Asked::Part(0..1));
+        assert_eq!(ask("bytes=0-0", Some("\"abc\"")), RequestedRange::Part(0..1));
         for other in ["\"abd\"", "W/\"abc\"", "Sat, 21 Nov 2026 12:00:00 GMT"] {
-            assert_eq!(ask("bytes=0-0", Some(other)), Asked::Whole, "{other}");
+            assert_eq!(ask("bytes=0-0", Some(other)), RequestedRange::Whole, "{other}");
         }
-        assert_eq!(asked(&HeaderMap::new(), Validators::tag(&tag), 10), Asked::Whole);
+        assert_eq!(
+            requested_range(&HeaderMap::new(), Validators::tag(&tag), 10),
+            RequestedRange::Whole
+        );
         let mut headers = HeaderMap::new();
         for range in ["bytes=0-0", "bytes=1-1"] {
             headers.append(header::RANGE, HeaderValue::from_static(range));
         }
-        assert_eq!(asked(&headers, Validators::tag(&tag), 10), Asked::Whole);
+        assert_eq!(requested_range(&headers, Validators::tag(&tag), 10), RequestedRange::Whole);
         let mut suffix = HeaderMap::new();
         suffix.insert(header::RANGE, HeaderValue::from_static("bytes=-3"));
-        assert_eq!(asked(&suffix, Validators::default(), 0), Asked::Whole, "the end of nothing");
+        assert_eq!(
+            requested_range(&suffix, Validators::default(), 0),
+            RequestedRange::Whole,
+            "the end of nothing"
+        );
     }
 
     #[test]
@@ -164,7 +179,7 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert(header::RANGE, HeaderValue::from_static("bytes=1-"));
             headers.insert(header::IF_RANGE, held.parse().unwrap());
-            asked(&headers, validators, 10) == Asked::Part(1..10)
+            requested_range(&headers, validators, 10) == RequestedRange::Part(1..10)
         };
         let both = Validators { tag: Some(&tag), modified };
         assert!(ask("\"a\"", both) && ask(date, both));
@@ -184,12 +199,16 @@ mod tests {
         let length = (1_u64 << 32) + 10;
         let mut headers = HeaderMap::new();
         headers.insert(header::RANGE, HeaderValue::from_static("bytes=4294967301-"));
-        let Asked::Part(part) = asked(&headers, Validators::default(), length) else {
+        let RequestedRange::Part(part) = requested_range(&headers, Validators::default(), length)
+        else {
             panic!("it is there")
         };
         assert_eq!(part, 4_294_967_301..length);
         assert_eq!(place(&part, length), "bytes 4294967301-4294967305/4294967306");
         headers.insert(header::RANGE, HeaderValue::from_static("bytes=4294967306-"));
-        assert_eq!(asked(&headers, Validators::default(), length), Asked::Nothing);
+        assert_eq!(
+            requested_range(&headers, Validators::default(), length),
+            RequestedRange::Nothing
+        );
     }
 }

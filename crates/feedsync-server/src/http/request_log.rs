@@ -17,11 +17,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use hyper::body::{Frame, SizeHint};
 use tracing::Instrument as _;
 
-use crate::access::session::OfDatabases;
-use crate::http::clients::{Key, Underway};
+use crate::access::session::DatabaseCookie;
+use crate::http::clients::{Key, UsageGuard};
 use crate::http::counters::Metrics;
-use crate::http::current_request::Current;
-use crate::http::other_origin::Told;
+use crate::http::current_request::CurrentRequest;
+use crate::http::other_origin::CorsHeaders;
 use crate::http::peer::{Client, Peer};
 use crate::http::problem::Problem;
 use crate::http::{couch_errors, paths, request_id};
@@ -43,13 +43,13 @@ pub(crate) async fn watch(
     let id = given_id(client, headers).unwrap_or_else(new_id);
     let route = request.extensions().get::<MatchedPath>().cloned();
     request.extensions_mut().insert(client);
-    let is_of_databases = paths::is_for_databases(request.uri().path());
-    let is_replicating = is_of_databases
+    let is_for_databases = paths::is_for_databases(request.uri().path());
+    let is_replicating = is_for_databases
         && (request.method() == Method::OPTIONS
             || request.headers().contains_key(header::AUTHORIZATION)
-            || OfDatabases::is_sent(request.headers()));
+            || DatabaseCookie::is_sent(request.headers()));
     let id: Arc<str> = id.into();
-    let current = Arc::new(Current::new(client, is_replicating));
+    let current = Arc::new(CurrentRequest::new(client, is_replicating));
     let mut record = Record {
         metrics: Arc::clone(&hub.metrics),
         method: request.method().clone(),
@@ -69,7 +69,7 @@ pub(crate) async fn watch(
                     record.underway = Some(underway);
                     answer(request).await
                 }
-                Err(problem) => turned_away(hub, &request, problem),
+                Err(problem) => refuse_before_routing(hub, &request, problem),
             },
             None => answer(request).await,
         }
@@ -91,16 +91,16 @@ pub(crate) async fn watch(
     }
     record.status = Some(response.status());
     hub.metrics.answered(record.route(), &record.method, response.status(), began.elapsed());
-    if is_of_databases {
+    if is_for_databases {
         hub.metrics.answered_by_database(&record.method, response.status());
     }
-    response.map(|body| Body::new(Watched { body, record }))
+    response.map(|body| Body::new(LoggedBody { body, record }))
 }
 
 /// Response to a request that was refused before routing, readable for a page of another origin too.
-pub(crate) fn turned_away(hub: &Hub, request: &Request, problem: Problem) -> Response {
+pub(crate) fn refuse_before_routing(hub: &Hub, request: &Request, problem: Problem) -> Response {
     let mut response = couch_errors::of_refused(request.uri(), problem.into_response());
-    Told::of(&hub.config, request).tell(&mut response);
+    CorsHeaders::of(&hub.config, request).apply(&mut response);
     response
 }
 
@@ -129,8 +129,8 @@ struct Record {
     status: Option<StatusCode>,
     bytes: u64,
     id: Arc<str>,
-    current: Arc<Current>,
-    underway: Option<Underway>,
+    current: Arc<CurrentRequest>,
+    underway: Option<UsageGuard>,
 }
 
 impl Record {
@@ -160,12 +160,12 @@ impl Drop for Record {
 }
 
 /// Body of a response while it is sent.
-struct Watched {
+struct LoggedBody {
     body: Body,
     record: Record,
 }
 
-impl hyper::body::Body for Watched {
+impl hyper::body::Body for LoggedBody {
     type Data = Bytes;
     type Error = axum::Error;
 

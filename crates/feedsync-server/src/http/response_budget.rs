@@ -1,7 +1,7 @@
 //! Memory budget of responses.
 //!
 //! Starting a response takes a permit, and a permit is never held across network I/O. A response larger than
-//! [`SMALL`] then holds memory until its client has read it, however slowly. The number of such responses is
+//! [`MAX_UNCOUNTED_BYTES`] then holds memory until its client has read it, however slowly. The number of such responses is
 //! limited, and one above the limit is refused before any byte is sent. So clients that read large responses
 //! slowly never delay small responses, which keep clients in sync.
 //!
@@ -20,65 +20,68 @@ use crate::http::permits;
 use crate::http::problem::Problem;
 
 /// Responses up to this size, in bytes, are not counted.
-pub(crate) const SMALL: usize = 64 << 10;
+pub(crate) const MAX_UNCOUNTED_BYTES: usize = 64 << 10;
 
 /// Divisor of the slots: one user may hold this fraction of them, but at least one.
-const SHARE: usize = 4;
+const USER_SHARE_DIVISOR: usize = 4;
 
 const BUSY: &str = "too many large answers are being sent at once";
 
 /// Memory budget of responses. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(crate) struct Answers {
+pub(crate) struct ResponseBudget {
     turns: Arc<Semaphore>,
     large: Arc<Semaphore>,
     /// Maximum number of large responses of one user, and the slots of each user that holds some.
     share: usize,
-    of_persons: Arc<Mutex<HashMap<String, Weak<Semaphore>>>>,
+    user_slots: Arc<Mutex<HashMap<String, Weak<Semaphore>>>>,
 }
 
 /// Permit to begin a response.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub(crate) struct ResponsePermit {
     large: Arc<Semaphore>,
     _permit: OwnedSemaphorePermit,
 }
 
 /// Slot that the bytes of a response hold while they are in memory; empty for a small response.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Place {
+pub(crate) struct ResponseSlot {
     place: Option<Arc<(OwnedSemaphorePermit, Option<OwnedSemaphorePermit>)>>,
     /// Additional permit for a response of unusual size.
-    _room: Option<Arc<OwnedSemaphorePermit>>,
+    _large_permit: Option<Arc<OwnedSemaphorePermit>>,
 }
 
-impl Answers {
+impl ResponseBudget {
     /// Creates a budget for so many large responses, and for as many that are being started.
     pub(crate) fn new(large: usize) -> Self {
         let [turns, places] = [large, large].map(|permits| Arc::new(Semaphore::new(permits)));
-        let share = (large / SHARE).max(1);
-        Self { turns, large: places, share, of_persons: Arc::default() }
+        let share = (large / USER_SHARE_DIVISOR).max(1);
+        Self { turns, large: places, share, user_slots: Arc::default() }
     }
 
     /// Waits for a permit.
-    pub(crate) async fn turn(&self) -> Result<Turn, Problem> {
-        let permit = permits::soon(&self.turns, "too many answers are being made at once").await?;
-        Ok(Turn { large: Arc::clone(&self.large), _permit: permit })
+    pub(crate) async fn permit(&self) -> Result<ResponsePermit, Problem> {
+        let permit =
+            permits::acquire(&self.turns, "too many answers are being made at once").await?;
+        Ok(ResponsePermit { large: Arc::clone(&self.large), _permit: permit })
     }
 
     /// Waits for a slot before the data is read, at most as long as clients wait. A signed-in user first
     /// waits for a slot of their own share.
-    pub(crate) async fn place(&self, person: Option<&str>) -> Result<Place, Problem> {
-        let own = match person.map(|person| self.of_person(person)) {
-            Some(own) => Some(permits::within(permits::LONG, &own, 1, BUSY).await?),
+    pub(crate) async fn place(&self, person: Option<&str>) -> Result<ResponseSlot, Problem> {
+        let own = match person.map(|person| self.slots_of_user(person)) {
+            Some(own) => {
+                Some(permits::acquire_within(permits::MAX_LONG_WAIT, &own, 1, BUSY).await?)
+            }
             None => None,
         };
-        let permit = permits::within(permits::LONG, &self.large, 1, BUSY).await?;
-        Ok(Place { place: Some(Arc::new((permit, own))), _room: None })
+        let permit = permits::acquire_within(permits::MAX_LONG_WAIT, &self.large, 1, BUSY).await?;
+        Ok(ResponseSlot { place: Some(Arc::new((permit, own))), _large_permit: None })
     }
 
-    fn of_person(&self, person: &str) -> Arc<Semaphore> {
-        let mut all = self.of_persons.lock().unwrap_or_else(PoisonError::into_inner);
+    fn slots_of_user(&self, person: &str) -> Arc<Semaphore> {
+        let mut all = self.user_slots.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(own) = all.get(person).and_then(Weak::upgrade) {
             return own;
         }
@@ -89,38 +92,38 @@ impl Answers {
     }
 }
 
-impl Turn {
-    /// Ends the permit with a response that is larger than [`SMALL`] or not.
-    pub(crate) fn end(self, large: bool) -> Result<Place, Problem> {
-        let place = || Ok::<_, Problem>(Arc::new((permits::now(&self.large, BUSY)?, None)));
+impl ResponsePermit {
+    /// Ends the permit with a response that is larger than [`MAX_UNCOUNTED_BYTES`] or not.
+    pub(crate) fn end(self, large: bool) -> Result<ResponseSlot, Problem> {
+        let place = || Ok::<_, Problem>(Arc::new((permits::try_acquire(&self.large, BUSY)?, None)));
         let permit = if large { Some(place()?) } else { None };
-        Ok(Place { place: permit, _room: None })
+        Ok(ResponseSlot { place: permit, _large_permit: None })
     }
 }
 
-impl Place {
+impl ResponseSlot {
     /// Adds the permit for a response of unusual size.
     pub(crate) fn with(self, room: OwnedSemaphorePermit) -> Self {
-        Self { _room: Some(Arc::new(room)), ..self }
+        Self { _large_permit: Some(Arc::new(room)), ..self }
     }
 
     /// Bytes that hold the slot until they are dropped, unless they are few.
     pub(crate) fn hold(&self, bytes: Vec<u8>) -> Bytes {
         match &self.place {
-            Some(_) if bytes.len() > SMALL => {
-                Bytes::from_owner(Held { bytes, _place: self.clone() })
+            Some(_) if bytes.len() > MAX_UNCOUNTED_BYTES => {
+                Bytes::from_owner(SlotBytes { bytes, _slot: self.clone() })
             }
             _ => bytes.into(),
         }
     }
 }
 
-struct Held {
+struct SlotBytes {
     bytes: Vec<u8>,
-    _place: Place,
+    _slot: ResponseSlot,
 }
 
-impl AsRef<[u8]> for Held {
+impl AsRef<[u8]> for SlotBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
@@ -136,7 +139,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn one_person_takes_no_other_persons_places() {
-        let answers = Answers::new(8);
+        let answers = ResponseBudget::new(8);
         let soon = async |person: Option<&str>| {
             timeout(Duration::from_secs(1), answers.place(person)).await.map(Result::unwrap).ok()
         };
@@ -149,8 +152,8 @@ mod tests {
         drop(first);
         assert!(soon(Some("anna")).await.is_some());
         drop(others);
-        assert_eq!(answers.of_persons.lock().unwrap().len(), 2);
+        assert_eq!(answers.user_slots.lock().unwrap().len(), 2);
         soon(Some("carl")).await.unwrap();
-        assert_eq!(answers.of_persons.lock().unwrap().len(), 2, "who has none is forgotten");
+        assert_eq!(answers.user_slots.lock().unwrap().len(), 2, "who has none is forgotten");
     }
 }

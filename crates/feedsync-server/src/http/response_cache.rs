@@ -16,21 +16,21 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
 use crate::http::compression;
-use crate::http::response_budget::SMALL;
+use crate::http::response_budget::MAX_UNCOUNTED_BYTES;
 use crate::http::validators::EntityTag;
 
 /// Maximum size of the cache, in bytes.
-const ROOM: u64 = 32 << 20;
+const MAX_CACHE_BYTES: u64 = 32 << 20;
 
 /// Approximate overhead of a response beside its body, in bytes.
-const OVERHEAD: u64 = 2 << 10;
+const OVERHEAD_BYTES: u64 = 2 << 10;
 
 /// The cache. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Kept(Arc<Cache<EntityTag, Arc<Answer>, Weight>>);
+pub(crate) struct ResponseCache(Arc<Cache<EntityTag, Arc<CachedResponse>, Weight>>);
 
 /// A complete response.
-pub(crate) struct Answer {
+pub(crate) struct CachedResponse {
     headers: HeaderMap,
     bytes: Bytes,
     packed: OnceLock<Option<Bytes>>,
@@ -39,34 +39,34 @@ pub(crate) struct Answer {
 #[derive(Clone)]
 struct Weight;
 
-impl Weighter<EntityTag, Arc<Answer>> for Weight {
-    fn weight(&self, _: &EntityTag, answer: &Arc<Answer>) -> u64 {
+impl Weighter<EntityTag, Arc<CachedResponse>> for Weight {
+    fn weight(&self, _: &EntityTag, answer: &Arc<CachedResponse>) -> u64 {
         // The compressed copy is smaller than the original.
-        2 * answer.bytes.len() as u64 + OVERHEAD
+        2 * answer.bytes.len() as u64 + OVERHEAD_BYTES
     }
 }
 
-impl Kept {
+impl ResponseCache {
     pub(crate) fn new() -> Self {
-        let answers = usize::try_from(ROOM / OVERHEAD / 8).unwrap_or(usize::MAX);
-        Self(Arc::new(Cache::with_weighter(answers, ROOM, Weight)))
+        let answers = usize::try_from(MAX_CACHE_BYTES / OVERHEAD_BYTES / 8).unwrap_or(usize::MAX);
+        Self(Arc::new(Cache::with_weighter(answers, MAX_CACHE_BYTES, Weight)))
     }
 
-    pub(crate) fn get(&self, tag: &EntityTag) -> Option<Arc<Answer>> {
+    pub(crate) fn get(&self, tag: &EntityTag) -> Option<Arc<CachedResponse>> {
         self.0.get(tag)
     }
 
     /// Stores a response if it is small.
     pub(crate) fn keep(&self, tag: EntityTag, headers: &HeaderMap, bytes: &Bytes) {
-        if bytes.len() <= SMALL {
+        if bytes.len() <= MAX_UNCOUNTED_BYTES {
             let (headers, bytes) = (headers.clone(), bytes.clone());
-            let answer = Answer { headers, bytes, packed: OnceLock::new() };
+            let answer = CachedResponse { headers, bytes, packed: OnceLock::new() };
             self.0.insert(tag, Arc::new(answer));
         }
     }
 }
 
-impl Answer {
+impl CachedResponse {
     /// Returns the response again, compressed for a client that accepts it. It has the headers of this
     /// request: its caching and its date do not depend on its bytes.
     pub(crate) fn again(&self, asked: &HeaderMap, prepared: HeaderMap) -> Response {

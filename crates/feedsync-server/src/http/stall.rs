@@ -12,20 +12,20 @@ use tokio::time::{Sleep, sleep};
 
 /// A stream whose writes fail when one of them waits longer than a limit.
 #[derive(Debug)]
-pub struct Impatient<S> {
+pub struct WriteTimeoutStream<S> {
     stream: S,
     bound: Duration,
     /// Timer that runs while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Impatient<S> {
+impl<S> WriteTimeoutStream<S> {
     /// Wraps a stream with a maximum wait of a write.
     pub fn new(stream: S, bound: Duration) -> Self {
         Self { stream, bound, waiting: None }
     }
 
-    fn weigh<T>(
+    fn check_timeout<T>(
         &mut self,
         context: &mut Context<'_>,
         written: Poll<io::Result<T>>,
@@ -43,7 +43,7 @@ impl<S> Impatient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeoutStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -53,14 +53,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for Impatient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeoutStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.weigh(context, written)
+        self.check_timeout(context, written)
     }
 
     fn poll_write_vectored(
@@ -69,7 +69,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.weigh(context, written)
+        self.check_timeout(context, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -78,12 +78,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
-        self.weigh(context, flushed)
+        self.check_timeout(context, flushed)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let closed = Pin::new(&mut self.stream).poll_shutdown(context);
-        self.weigh(context, closed)
+        self.check_timeout(context, closed)
     }
 }
 
@@ -97,7 +97,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_peer_that_stops_reading_is_given_up() {
         let (ours, mut theirs) = duplex(4);
-        let mut ours = Impatient::new(ours, Duration::from_secs(60));
+        let mut ours = WriteTimeoutStream::new(ours, Duration::from_secs(60));
         let began = Instant::now();
         ours.write_all(b"1234").await.unwrap();
         let mut read = [0; 4];

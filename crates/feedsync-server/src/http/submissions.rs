@@ -10,8 +10,10 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::Value;
 
 use crate::access::call::Call;
-use crate::http::body::{self, Coding, Turn};
-use crate::http::media_types::{AtomType, ENTRY, atom_type, essence, media_type, not_taken};
+use crate::http::body::{self, BodyPermit, Coding};
+use crate::http::media_types::{
+    AtomType, ENTRY, atom_type, essence, media_type, unsupported_media_type,
+};
 use crate::http::problem::Problem;
 use crate::hub::Hub;
 
@@ -20,14 +22,14 @@ pub(crate) fn check_is_entry(headers: &HeaderMap) -> Result<(), Problem> {
     let found = media_type(headers).unwrap_or_default();
     match atom_type(found) {
         Some(AtomType::Entry | AtomType::Either) => Ok(()),
-        _ => Err(not_taken(found, ENTRY)),
+        _ => Err(unsupported_media_type(found, ENTRY)),
     }
 }
 
 /// 415 with the types that a collection accepts.
 pub(crate) fn not_accepted(settings: &Settings, found: &str) -> Problem {
     let accept: Vec<_> = settings.accept.iter().map(|range| range.as_str()).collect();
-    not_taken(found, HeaderValue::from_str(&accept.join(", ")).unwrap_or(ENTRY))
+    unsupported_media_type(found, HeaderValue::from_str(&accept.join(", ")).unwrap_or(ENTRY))
 }
 
 /// Reads the body of a document of at most so many unpacked bytes. The request is refused if its
@@ -37,9 +39,9 @@ pub(crate) async fn read(
     call: &Call,
     body: Body,
     limit: usize,
-) -> Result<(Turn, Vec<u8>), Problem> {
+) -> Result<(BodyPermit, Vec<u8>), Problem> {
     let coding = body::coding(&call.headers)?;
-    let turn = body::turn(hub, &hub.uploads).await?;
+    let turn = body::acquire_permit(hub, &hub.uploads).await?;
     let bytes = body::read(hub, &call.headers, body, limit).await?;
     let bytes = match coding {
         Coding::Identity => bytes,
@@ -47,7 +49,7 @@ pub(crate) async fn read(
             .await
             .map_err(|_| Problem::internal())??,
     };
-    call.still_may(hub).await?;
+    call.recheck_if_slow(hub).await?;
     Ok((turn, bytes))
 }
 
@@ -57,10 +59,10 @@ pub(crate) async fn json(
     call: &Call,
     body: Body,
     limit: usize,
-) -> Result<(Turn, Value), Problem> {
+) -> Result<(BodyPermit, Value), Problem> {
     let kind = media_type(&call.headers).unwrap_or_default();
     if !essence(kind).eq_ignore_ascii_case("application/json") {
-        return Err(not_taken(kind, HeaderValue::from_static("application/json")));
+        return Err(unsupported_media_type(kind, HeaderValue::from_static("application/json")));
     }
     let (turn, bytes) = read(hub, call, body, limit).await?;
     let value = serde_json::from_slice(&bytes).map_err(|error| {

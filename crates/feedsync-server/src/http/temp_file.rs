@@ -10,19 +10,19 @@ use sha2::{Digest as _, Sha256};
 use tokio::task::{JoinError, spawn_blocking};
 
 /// Size of the write buffer, in bytes.
-const PART: usize = 256 << 10;
+const BUFFER_BYTES: usize = 256 << 10;
 
 /// The bytes received so far. When it is dropped, even by the death of the process, nothing
 /// remains.
 #[derive(Debug)]
-pub(crate) struct Unnamed {
+pub(crate) struct TempFile {
     file: File,
     digest: Sha256,
     length: u64,
     part: Vec<u8>,
 }
 
-impl Unnamed {
+impl TempFile {
     /// Creates an empty file in a directory.
     pub(crate) async fn begin(directory: PathBuf) -> io::Result<Self> {
         let file = done(spawn_blocking(move || tempfile::tempfile_in(directory)).await)?;
@@ -33,7 +33,7 @@ impl Unnamed {
     pub(crate) async fn take(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.length += bytes.len() as u64;
         self.part.extend_from_slice(bytes);
-        if self.part.len() >= PART { self.write().await } else { Ok(()) }
+        if self.part.len() >= BUFFER_BYTES { self.write().await } else { Ok(()) }
     }
 
     /// Writes the rest. Returns the file, the digest of its content and its length.

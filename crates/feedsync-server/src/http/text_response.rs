@@ -8,7 +8,7 @@ use crate::access::call::Call;
 use crate::http::caching::Caching;
 use crate::http::problem::Problem;
 use crate::http::response::nothing;
-use crate::http::response_budget::{SMALL, Turn};
+use crate::http::response_budget::{MAX_UNCOUNTED_BYTES, ResponsePermit};
 use crate::http::validators::{Condition, EntityTag, failed};
 use crate::hub::Hub;
 
@@ -25,12 +25,12 @@ pub(crate) async fn conditional(
     caching: Caching,
     text: String,
 ) -> Result<Response, Problem> {
-    in_turn(hub.answers.turn().await?, call, kind, caching, text)
+    in_turn(hub.response_budget.permit().await?, call, kind, caching, text)
 }
 
 /// The same, for a document that was built under a permit.
 pub(crate) fn in_turn(
-    turn: Turn,
+    turn: ResponsePermit,
     call: &Call,
     kind: &'static str,
     caching: Caching,
@@ -40,7 +40,7 @@ pub(crate) fn in_turn(
         Ok(headers) => headers,
         Err(answer) => return Ok(answer),
     };
-    let place = turn.end(text.len() > SMALL)?;
+    let place = turn.end(text.len() > MAX_UNCOUNTED_BYTES)?;
     Ok((headers, Body::from(place.hold(text.into_bytes()))).into_response())
 }
 
@@ -53,8 +53,8 @@ pub(crate) fn headers(
 ) -> Result<Result<HeaderMap, Response>, Problem> {
     let mut headers = HeaderMap::new();
     headers.insert(header::ETAG, tag.value());
-    caching.tell(&mut headers, &["Accept-Encoding"]);
-    match tag.weigh(&call.headers) {
+    caching.set_headers(&mut headers, &["Accept-Encoding"]);
+    match tag.evaluate(&call.headers) {
         Condition::Proceed => {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
             Ok(Ok(headers))

@@ -25,7 +25,7 @@ pub(crate) struct Certificate {
 pub enum CertificateError {
     /// Only one of the two files is configured.
     #[error("tls.certificate and tls.key belong together, and only one of them is set")]
-    Half,
+    Incomplete,
     /// A file that cannot be read.
     #[error("{path}: {source}", path = path.display())]
     Read {
@@ -60,7 +60,7 @@ impl Certificate {
         let (certificate, key) = match (&tls.certificate, &tls.key) {
             (None, None) => return Ok(None),
             (Some(certificate), Some(key)) => (certificate.clone(), key.clone()),
-            _ => return Err(CertificateError::Half),
+            _ => return Err(CertificateError::Incomplete),
         };
         let current = RwLock::new(Arc::new(read(&certificate, &key)?));
         Ok(Some(Self { certificate, key, current }))
@@ -187,6 +187,6 @@ mod tests {
         assert!(said("one.key", "one.key").contains("no certificate in it"));
         assert!(said("one.pem", "two.key").contains("two.key: "), "a key of another certificate");
         let half = Tls { certificate: Some(path("one.pem")), key: None };
-        assert!(matches!(Certificate::configured(&half), Err(CertificateError::Half)));
+        assert!(matches!(Certificate::configured(&half), Err(CertificateError::Incomplete)));
     }
 }

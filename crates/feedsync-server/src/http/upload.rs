@@ -2,7 +2,7 @@
 //!
 //! An upload is written into an unnamed file as it arrives, and its digest is computed meanwhile.
 //! However slowly it arrives, it takes no memory, and an aborted one leaves nothing, even when the
-//! process is killed. It is in memory while it is stored, of which at most [`STORING`](crate::hub::STORING) run at once.
+//! process is killed. It is in memory while it is stored, of which at most [`MAX_STORING_UPLOADS`](crate::hub::MAX_STORING_UPLOADS) run at once.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
@@ -15,11 +15,11 @@ use tokio::task::spawn_blocking;
 
 use crate::access::call::Call;
 use crate::access::quotas;
-use crate::http::body::{self, Coding, Frames, Turn};
+use crate::http::body::{self, BodyPermit, Coding, Frames};
 use crate::http::clients::Key;
 use crate::http::permits;
 use crate::http::problem::Problem;
-use crate::http::temp_file::Unnamed;
+use crate::http::temp_file::TempFile;
 use crate::hub::Hub;
 
 /// A complete upload. Dropping it leaves nothing.
@@ -27,7 +27,7 @@ pub(crate) struct Upload {
     file: File,
     digest: Digest,
     length: u64,
-    _turn: Turn,
+    _turn: BodyPermit,
 }
 
 impl Upload {
@@ -47,11 +47,11 @@ impl Upload {
         if let Some(sender) = &sender {
             hub.clients.may_upload(sender.clone(), body::declared(&call.headers).unwrap_or(1))?;
         }
-        let turn = body::turn(hub, &hub.receiving).await?;
+        let turn = body::acquire_permit(hub, &hub.receiving).await?;
         // The directory of the store, if there is one: other temporary files may be stored in memory.
         let beside = hub.endpoint.store().directory().map(Path::to_owned);
         let place = beside.unwrap_or_else(std::env::temp_dir);
-        let mut written = done(Unnamed::begin(place).await)?;
+        let mut written = done(TempFile::begin(place).await)?;
         while let Some(frame) = frames.next().await? {
             done(written.take(&frame).await)?;
         }
@@ -59,7 +59,7 @@ impl Upload {
         if let Some(sender) = sender {
             hub.clients.uploaded(sender, length)?;
         }
-        call.still_may(hub).await?;
+        call.recheck_if_slow(hub).await?;
         Ok(Self { file, digest, length, _turn: turn })
     }
 
@@ -74,7 +74,7 @@ impl Upload {
     /// Stores it under its digest.
     pub(crate) async fn store(self, hub: &Hub) -> Result<(), Problem> {
         let _held =
-            permits::soon(&hub.storing, "too many uploads are being stored at once").await?;
+            permits::acquire(&hub.storing, "too many uploads are being stored at once").await?;
         let Self { mut file, length, .. } = self;
         // It is allocated on this thread: each of the many blocking threads would retain as much
         // memory for itself.

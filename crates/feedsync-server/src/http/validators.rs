@@ -17,12 +17,12 @@ use sha2::{Digest as _, Sha256};
 use crate::http::problem::Problem;
 
 /// Suffix of the tag of a response that the hub compressed.
-const PACKED: &str = "-gz";
+const GZIP_SUFFIX: &str = "-gz";
 
 /// Suffixes of tags of compressed responses: the hub's own, those of Apache and lighttpd (`-gzip`, `-br`,
 /// `-deflate`), of Caddy and others (`-zstd`), and of Jetty (`--gzip`).
 const CODING_SUFFIXES: [&str; 9] =
-    [PACKED, "--gzip", "-gzip", "--br", "-br", "--deflate", "-deflate", "--zstd", "-zstd"];
+    [GZIP_SUFFIX, "--gzip", "-gzip", "--br", "-br", "--deflate", "-deflate", "--zstd", "-zstd"];
 
 /// A strong entity tag of an uncompressed response.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -71,14 +71,14 @@ impl EntityTag {
     }
 
     /// Evaluates `If-Match`, then `If-None-Match`, for a GET or HEAD (RFC 9110 13.2.2).
-    pub(crate) fn weigh(&self, headers: &HeaderMap) -> Condition {
-        self.weigh_dated(headers, None, Moment::MAX)
+    pub(crate) fn evaluate(&self, headers: &HeaderMap) -> Condition {
+        self.evaluate_dated(headers, None, Moment::MAX)
     }
 
     /// Evaluates the conditions of a GET or HEAD whose response has this `Last-Modified`, if any. A date counts
     /// only where no tag is given (RFC 9110 13.2.2). An `If-Modified-Since` in the future does not count: the hub sent it
     /// while its clock was ahead, and later changes have earlier dates.
-    pub(crate) fn weigh_dated(
+    pub(crate) fn evaluate_dated(
         &self,
         headers: &HeaderMap,
         modified: Option<Timestamp>,
@@ -89,7 +89,7 @@ impl EntityTag {
             Some(modified?.unix_seconds() > date)
         };
         if headers.contains_key(header::IF_MATCH) {
-            if !listed(headers, header::IF_MATCH).any(|tag| !tag.weak && self.is(&tag)) {
+            if !listed_tags(headers, header::IF_MATCH).any(|tag| !tag.weak && self.is(&tag)) {
                 return Condition::Failed;
             }
         } else if is_after(header::IF_UNMODIFIED_SINCE) == Some(true) {
@@ -103,7 +103,7 @@ impl EntityTag {
                 _ => Condition::Proceed,
             };
         }
-        match listed(headers, header::IF_NONE_MATCH).find(|tag| self.is(tag)) {
+        match listed_tags(headers, header::IF_NONE_MATCH).find(|tag| self.is(tag)) {
             // The client's cached response has the tag that it sent, so the 304 repeats the tag with that
             // coding.
             Some(tag) => Condition::NotModified(tag.strong().unwrap_or_else(|| self.value())),
@@ -111,7 +111,7 @@ impl EntityTag {
         }
     }
 
-    fn is(&self, tag: &Listed) -> bool {
+    fn is(&self, tag: &ListedTag) -> bool {
         tag.opaque.as_deref().is_none_or(|opaque| without_coding(opaque) == self.0)
     }
 }
@@ -137,7 +137,7 @@ pub(crate) fn last_modified(edited: Moment, now: Moment) -> Option<Timestamp> {
 }
 
 /// Adds `Last-Modified`, if there is one.
-pub(crate) fn tell_last_modified(headers: &mut HeaderMap, modified: Option<Timestamp>) {
+pub(crate) fn set_last_modified(headers: &mut HeaderMap, modified: Option<Timestamp>) {
     let value = modified.and_then(|date| HeaderValue::from_str(&http_date(date)).ok());
     if let Some(value) = value {
         headers.insert(header::LAST_MODIFIED, value);
@@ -169,19 +169,19 @@ pub(crate) fn failed(tag: &EntityTag) -> Problem {
 /// Tag of the same response compressed with gzip.
 pub(crate) fn packed(tag: &HeaderValue) -> Option<HeaderValue> {
     let opaque = tag.to_str().ok()?.strip_prefix('"')?.strip_suffix('"')?;
-    HeaderValue::from_str(&format!("\"{opaque}{PACKED}\"")).ok()
+    HeaderValue::from_str(&format!("\"{opaque}{GZIP_SUFFIX}\"")).ok()
 }
 
 /// One element of a list of tags; `*` if it has no text.
 #[derive(Debug)]
-pub struct Listed {
+pub struct ListedTag {
     /// Whether the tag is weak.
     pub weak: bool,
     /// Its text, without quotes.
     pub opaque: Option<String>,
 }
 
-impl Listed {
+impl ListedTag {
     /// The tag in its strong form, with the coding that the client named; none for `*`.
     fn strong(&self) -> Option<HeaderValue> {
         HeaderValue::from_str(&format!("\"{}\"", self.opaque.as_ref()?)).ok()
@@ -189,14 +189,14 @@ impl Listed {
 }
 
 /// Tags of a header, up to the first that is not valid.
-pub fn listed(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = Listed> {
+pub fn listed_tags(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = ListedTag> {
     let mut tags = Vec::new();
     for value in headers.get_all(name) {
         let mut rest = value.to_str().unwrap_or_default();
         loop {
             rest = rest.trim_start_matches([' ', '\t', ',']);
             if let Some(after) = rest.strip_prefix('*') {
-                tags.push(Listed { weak: false, opaque: None });
+                tags.push(ListedTag { weak: false, opaque: None });
                 rest = after;
                 continue;
             }
@@ -209,7 +209,7 @@ pub fn listed(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = Lis
             else {
                 break;
             };
-            tags.push(Listed { weak, opaque: Some(opaque.to_owned()) });
+            tags.push(ListedTag { weak, opaque: Some(opaque.to_owned()) });
             rest = after;
         }
     }
@@ -220,20 +220,20 @@ pub fn listed(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = Lis
 mod tests {
     use super::*;
 
-    fn weigh(name: HeaderName, value: &str) -> Condition {
+    fn evaluate(name: HeaderName, value: &str) -> Condition {
         let mut headers = HeaderMap::new();
         headers.insert(name, HeaderValue::from_str(value).unwrap());
-        EntityTag("abc".to_owned()).weigh(&headers)
+        EntityTag("abc".to_owned()).evaluate(&headers)
     }
 
     #[test]
     fn if_none_match_is_a_list_compared_weakly_in_any_coding() {
         for held in ["\"abc\"", "\"x\", \"abc\"", "W/\"abc\"", "\"a,b\" ,, \"abc-gz\"", "*"] {
-            let condition = weigh(header::IF_NONE_MATCH, held);
+            let condition = evaluate(header::IF_NONE_MATCH, held);
             assert!(matches!(condition, Condition::NotModified(_)), "{held}");
         }
         for other in ["\"abd\"", "abc", "", "\"abc", "\"abc-x\"", "\"-br\"", "x \"abc\""] {
-            assert_eq!(weigh(header::IF_NONE_MATCH, other), Condition::Proceed, "{other}");
+            assert_eq!(evaluate(header::IF_NONE_MATCH, other), Condition::Proceed, "{other}");
         }
     }
 
@@ -244,7 +244,7 @@ mod tests {
             for weak in ["", "W/"] {
                 let tag = format!("\"abc{suffix}\"");
                 let held = Condition::NotModified(HeaderValue::from_str(&tag).unwrap());
-                assert_eq!(weigh(header::IF_NONE_MATCH, &format!("{weak}{tag}")), held);
+                assert_eq!(evaluate(header::IF_NONE_MATCH, &format!("{weak}{tag}")), held);
             }
         }
     }
@@ -252,10 +252,10 @@ mod tests {
     #[test]
     fn if_match_is_compared_strongly() {
         for held in ["\"abc\"", "\"abc-gz\"", "\"abc-gzip\"", "\"abc-br\"", "*"] {
-            assert_eq!(weigh(header::IF_MATCH, held), Condition::Proceed, "{held}");
+            assert_eq!(evaluate(header::IF_MATCH, held), Condition::Proceed, "{held}");
         }
         for other in ["W/\"abc\"", "W/\"abc-gzip\"", "\"abd\"", "abc"] {
-            assert_eq!(weigh(header::IF_MATCH, other), Condition::Failed, "{other}");
+            assert_eq!(evaluate(header::IF_MATCH, other), Condition::Failed, "{other}");
         }
     }
 
@@ -268,10 +268,11 @@ mod tests {
         );
         let modified = Timestamp::from_unix_seconds(1_763_668_000);
         let tag = EntityTag("abc".to_owned());
-        let weigh = |headers: &[(HeaderName, &str)], modified| {
+        let evaluate = |headers: &[(HeaderName, &str)], modified| {
             let value = |text: &str| HeaderValue::from_str(text).unwrap();
             let headers = headers.iter().map(|(name, text)| (name.clone(), value(text))).collect();
-            match tag.weigh_dated(&headers, modified, Moment::from_micros(1_763_668_100_000_000)) {
+            match tag.evaluate_dated(&headers, modified, Moment::from_micros(1_763_668_100_000_000))
+            {
                 Condition::Proceed => 200,
                 Condition::NotModified(told) => {
                     assert_eq!(told, "\"abc\"");
@@ -294,10 +295,10 @@ mod tests {
             (vec![(IF_UNMODIFIED_SINCE, early), (IF_MATCH, "\"abc\"")], 200),
             (vec![(IF_UNMODIFIED_SINCE, same), (IF_MODIFIED_SINCE, same)], 304),
         ] {
-            assert_eq!(weigh(&headers, modified), expected, "{headers:?}");
+            assert_eq!(evaluate(&headers, modified), expected, "{headers:?}");
             let dateless =
                 headers.iter().any(|(name, _)| *name == IF_NONE_MATCH && expected == 304);
-            assert_eq!(weigh(&headers, None), if dateless { 304 } else { 200 }, "{headers:?}");
+            assert_eq!(evaluate(&headers, None), if dateless { 304 } else { 200 }, "{headers:?}");
         }
     }
 

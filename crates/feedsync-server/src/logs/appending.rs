@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, StatusCode, header};
 
 use super::conditions::{ContentRange, key, required};
 use super::content::{check_records, media_type, same_type};
-use super::standing::{absent, conflict, refused, stand};
+use super::position::{absent, conflict, position_headers, refused};
 use super::{known, path};
 use crate::access::call::Call;
 use crate::access::{Right, creation, quotas};
@@ -22,7 +22,7 @@ use crate::hub::Hub;
 const OFFSET: HeaderName = HeaderName::from_static("log-offset");
 
 /// An append whose body was not received yet.
-pub(super) struct Appending {
+pub(super) struct AppendRequest {
     name: CollectionName,
     expected: Expected,
     key: Option<String>,
@@ -30,14 +30,14 @@ pub(super) struct Appending {
     part: Option<ContentRange>,
 }
 
-impl Appending {
+impl AppendRequest {
     /// Reads an append from a request, for the part of the log that it names, if it names one.
     pub(super) fn of(
         call: &Call,
         expected: Expected,
         part: Option<ContentRange>,
     ) -> Result<Self, Problem> {
-        if part.is_some() && !names_one_place(&call.headers, &expected) {
+        if part.is_some() && !names_one_position(&call.headers, &expected) {
             return Err(required());
         }
         // Equal keys of two users are different keys.
@@ -57,7 +57,7 @@ impl Appending {
         match known(hub, &self.name).await? {
             Some(log) if !log.removed => {
                 same_type(&log, &self.media_type)?;
-                if self.is_elsewhere() {
+                if self.is_misplaced() {
                     let detail = "a part of a log begins where If-Match says that the log ends";
                     return Err(conflict(detail, log.place));
                 }
@@ -82,7 +82,7 @@ impl Appending {
         let no_room = match known(hub, &self.name).await? {
             Some(_) => quotas::log(hub, &self.name, length).await.err(),
             None => {
-                quotas::log_to_be(hub, &call.principal, length).await?;
+                quotas::new_log(hub, &call.principal, length).await?;
                 None
             }
         };
@@ -109,7 +109,7 @@ impl Appending {
     }
 
     /// Whether a part does not begin at the expected end of the log.
-    fn is_elsewhere(&self) -> bool {
+    fn is_misplaced(&self) -> bool {
         match (&self.part, &self.expected) {
             (Some(part), Expected::At(places)) => {
                 places.iter().any(|place| place.length != part.start)
@@ -140,7 +140,7 @@ impl Appending {
 
     /// Response to an append, and the same response to its repetition (LR38).
     fn answer(&self, call: &Call, start: u64, end: LogPosition) -> Response {
-        let mut headers = stand(end);
+        let mut headers = position_headers(end);
         insert(&mut headers, OFFSET, &format!("{start}-{}", end.length));
         let status = if self.expected == Expected::Absent && start == 0 {
             insert(&mut headers, header::LOCATION, &call.base.url(&path(&self.name)));
@@ -153,7 +153,7 @@ impl Appending {
 }
 
 /// Whether a condition is exactly one tag, known or not.
-fn names_one_place(headers: &HeaderMap, expected: &Expected) -> bool {
-    let tags = crate::http::validators::listed(headers, header::IF_MATCH).count();
+fn names_one_position(headers: &HeaderMap, expected: &Expected) -> bool {
+    let tags = crate::http::validators::listed_tags(headers, header::IF_MATCH).count();
     matches!(expected, Expected::At(_)) && tags == 1
 }

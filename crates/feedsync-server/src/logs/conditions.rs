@@ -10,15 +10,15 @@ use std::str::FromStr;
 use feedsync_store::{Expected, LogPosition};
 use http::{HeaderMap, StatusCode, header};
 
-use super::standing::COVERS;
+use super::position::COVERS;
 use crate::http::problem::Problem;
-use crate::http::validators::{Listed, listed, without_coding};
+use crate::http::validators::{ListedTag, listed_tags, without_coding};
 
 /// Position of the log that a change expects: `If-Match`, or `If-None-Match: *` for no log.
 pub(super) fn expected(headers: &HeaderMap) -> Result<Expected, Problem> {
-    let any = |tag: &Listed| tag.opaque.is_none();
-    let absent = listed(headers, header::IF_NONE_MATCH).any(|tag| any(&tag));
-    let tags: Vec<_> = listed(headers, header::IF_MATCH).collect();
+    let any = |tag: &ListedTag| tag.opaque.is_none();
+    let absent = listed_tags(headers, header::IF_NONE_MATCH).any(|tag| any(&tag));
+    let tags: Vec<_> = listed_tags(headers, header::IF_MATCH).collect();
     match (headers.contains_key(header::IF_MATCH), absent) {
         (true, _) if headers.contains_key(header::IF_NONE_MATCH) => Err(Problem::bad_request(
             "If-Match says that there is a log, If-None-Match that there is none: one of them",
@@ -34,7 +34,7 @@ pub(super) fn expected(headers: &HeaderMap) -> Result<Expected, Problem> {
 }
 
 /// Position in a tag of a log, also if a proxy modified the tag.
-fn place(tag: &Listed) -> Option<LogPosition> {
+fn place(tag: &ListedTag) -> Option<LogPosition> {
     without_coding(tag.opaque.as_deref()?).parse().ok()
 }
 
@@ -113,7 +113,7 @@ pub(super) fn covered(headers: &HeaderMap) -> Result<LogPosition, Problem> {
         )
         .with("header", COVERS.as_str()));
     }
-    let mut tags = listed(headers, COVERS);
+    let mut tags = listed_tags(headers, COVERS);
     let only = tags.next().filter(|_| tags.next().is_none());
     only.as_ref().and_then(place).ok_or_else(|| {
         Problem::bad_request("Log-Covers is not the ETag of a log, such as \"3.1a2b3c4d-4096\"")

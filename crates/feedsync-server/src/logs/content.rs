@@ -4,7 +4,7 @@ use feedsync_endpoint::MediaRange;
 use feedsync_store::Log;
 use http::{HeaderMap, HeaderValue, StatusCode};
 
-use crate::http::media_types::{self, essence, is_form, not_taken};
+use crate::http::media_types::{self, essence, is_form, unsupported_media_type};
 use crate::http::problem::Problem;
 
 /// Default media type of a log.
@@ -14,7 +14,11 @@ const RECORDS: HeaderValue = HeaderValue::from_static("application/x-ndjson");
 pub(super) fn media_type(headers: &HeaderMap) -> Result<String, Problem> {
     let given = media_types::media_type(headers).unwrap_or_default();
     let is_one = given.parse::<MediaRange>().is_ok() && !given.contains('*');
-    if is_one && !is_form(given) { Ok(given.to_owned()) } else { Err(not_taken(given, RECORDS)) }
+    if is_one && !is_form(given) {
+        Ok(given.to_owned())
+    } else {
+        Err(unsupported_media_type(given, RECORDS))
+    }
 }
 
 /// Refuses bytes of another type than that of the log.
@@ -23,7 +27,7 @@ pub(super) fn same_type(log: &Log, given: &str) -> Result<(), Problem> {
         return Ok(());
     }
     let accept = HeaderValue::from_str(essence(&log.media_type)).unwrap_or(RECORDS);
-    Err(not_taken(given, accept).with("log", log.media_type.as_str()))
+    Err(unsupported_media_type(given, accept).with("log", log.media_type.as_str()))
 }
 
 /// Refuses a body that is not a sequence of complete records, each of at most so many bytes including

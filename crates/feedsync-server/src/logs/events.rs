@@ -17,19 +17,19 @@ use tokio::time::sleep;
 
 use crate::access::call::Call;
 use crate::access::{Principal, Right};
-use crate::http::event_stream::{self, FollowerPlace};
+use crate::http::event_stream::{self, FollowerSlot};
 use crate::http::problem::Problem;
 use crate::http::stopping::stopped;
 use crate::hub::Hub;
 
 pub(crate) async fn follow(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
-    let held = FollowerPlace::take(&hub)?;
+    let held = FollowerSlot::take(&hub)?;
     // It subscribes before the log is read, so that no change is missed in between.
     let notices = hub.endpoint.store().subscribe(&call.bare_collection_name()?);
     let (name, _) = super::found(&hub, &call).await?;
     let last_event = call.headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let following = Following {
-        told: last_event.and_then(|text| text.parse().ok()),
+        last_sent: last_event.and_then(|text| text.parse().ok()),
         principal: call.principal,
         notices,
         name,
@@ -37,7 +37,7 @@ pub(crate) async fn follow(State(hub): State<Hub>, call: Call) -> Result<Respons
         first: Some(Bytes::from_static(b"retry: 3000\n\n")),
         stopping: hub.stopping.clone(),
         hub,
-        _place: held,
+        _slot: held,
     };
     Ok(event_stream::answer(stream::unfold(following, |mut following| async move {
         Some((following.next().await?, following))
@@ -51,12 +51,12 @@ struct Following {
     notices: Notices,
     name: CollectionName,
     /// Last position that was sent to this client.
-    told: Option<LogPosition>,
+    last_sent: Option<LogPosition>,
     /// Whether the log may have changed.
     is_behind: bool,
     first: Option<Bytes>,
     stopping: watch::Receiver<bool>,
-    _place: FollowerPlace,
+    _slot: FollowerSlot,
 }
 
 impl Following {
@@ -70,7 +70,7 @@ impl Following {
         loop {
             if std::mem::take(&mut self.is_behind) {
                 let place = self.place().await?;
-                if self.told.replace(place) != Some(place) {
+                if self.last_sent.replace(place) != Some(place) {
                     return self.may_read().await.then(|| event(place));
                 }
             }
@@ -100,7 +100,7 @@ impl Following {
 
     async fn may_read(&self) -> bool {
         let access = &self.hub.access;
-        match access.still(&self.principal, Right::Read, &self.name).await {
+        match access.is_still_admitted(&self.principal, Right::Read, &self.name).await {
             Ok(may) => may,
             Err(problem) => {
                 tracing::error!(?problem, "event stream ended: rights cannot be read");

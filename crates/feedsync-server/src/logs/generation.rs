@@ -6,8 +6,8 @@ use axum::response::Response;
 use feedsync_store::{Generation, LogPosition};
 use http::Method;
 
-use super::reading::Asked;
-use super::standing::swept;
+use super::position::generation_removed;
+use super::reading::GenerationRequest;
 use crate::access::call::Call;
 use crate::http::problem::Problem;
 use crate::hub::Hub;
@@ -23,7 +23,7 @@ pub(crate) async fn read(
     let place = match log.length_of(generation) {
         Some(length) => LogPosition { generation, length },
         None if generation.number() > log.place.generation.number() => return Err(none()),
-        None => return Err(swept(&call.base, &name, &log)),
+        None => return Err(generation_removed(&call.base, &name, &log)),
     };
-    Asked { name: &name, log: &log, place }.answer(&hub, &call, &method).await
+    GenerationRequest { name: &name, log: &log, place }.answer(&hub, &call, &method).await
 }

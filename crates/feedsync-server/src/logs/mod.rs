@@ -17,9 +17,9 @@ mod conditions;
 mod content;
 pub(crate) mod events;
 pub(crate) mod generation;
+mod position;
 mod reading;
 pub(crate) mod snapshot;
-mod standing;
 
 use axum::body::Body;
 use axum::extract::State;
@@ -33,10 +33,10 @@ use crate::http::problem::Problem;
 use crate::http::response::nothing;
 use crate::http::{partial_content, submissions};
 use crate::hub::Hub;
-use appending::Appending;
+use appending::AppendRequest;
 use conditions::{ContentRange, expected, required};
 use content::{check_records, media_type, same_type};
-use standing::{absent, refused, stand};
+use position::{absent, position_headers, refused};
 
 /// Path of the log of a collection.
 pub(crate) fn path(collection: &CollectionName) -> String {
@@ -49,7 +49,7 @@ pub(crate) async fn read(
     call: Call,
 ) -> Result<Response, Problem> {
     let (name, log) = found(&hub, &call).await?;
-    let reading = reading::Asked { name: &name, log: &log, place: log.place };
+    let reading = reading::GenerationRequest { name: &name, log: &log, place: log.place };
     reading.answer(&hub, &call, &method).await
 }
 
@@ -60,7 +60,7 @@ pub(crate) async fn append(
 ) -> Result<Response, Problem> {
     // Only PUT supports `Content-Range`.
     partial_content::refuse(&Method::POST, &call.headers)?;
-    let appending = Appending::of(&call, expected(&call.headers)?, None)?;
+    let appending = AppendRequest::of(&call, expected(&call.headers)?, None)?;
     appending.carry_out(&hub, &call, body).await
 }
 
@@ -70,10 +70,10 @@ pub(crate) async fn write(
     call: Call,
     body: Body,
 ) -> Result<Response, Problem> {
-    let expected = of_one_that_is_there(&call)?;
+    let expected = expected_existing(&call)?;
     match ContentRange::of(&call.headers)? {
         Some(part) => {
-            let appending = Appending::of(&call, expected, Some(part))?;
+            let appending = AppendRequest::of(&call, expected, Some(part))?;
             appending.carry_out(&hub, &call, body).await
         }
         None => compact(&hub, &call, expected, body).await,
@@ -103,14 +103,14 @@ async fn compact(
     let new = NewGeneration { expected, bytes, most: bounds.log_bytes as u64, act: None };
     match call.endpoint(hub).begin_log_generation(&name, new).await? {
         LogOutcome::Done(log) => {
-            Ok((StatusCode::NO_CONTENT, stand(log.place), nothing()).into_response())
+            Ok((StatusCode::NO_CONTENT, position_headers(log.place), nothing()).into_response())
         }
         other => Err(refused(&name, other)),
     }
 }
 
 pub(crate) async fn remove(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
-    let (name, expected) = (call.bare_collection_name()?, of_one_that_is_there(&call)?);
+    let (name, expected) = (call.bare_collection_name()?, expected_existing(&call)?);
     match call.endpoint(&hub).remove_log(&name, expected).await? {
         LogOutcome::Done(_) => Ok((StatusCode::NO_CONTENT, nothing()).into_response()),
         other => Err(refused(&name, other)),
@@ -118,7 +118,7 @@ pub(crate) async fn remove(State(hub): State<Hub>, call: Call) -> Result<Respons
 }
 
 /// Position of an existing log that the request expects.
-fn of_one_that_is_there(call: &Call) -> Result<Expected, Problem> {
+fn expected_existing(call: &Call) -> Result<Expected, Problem> {
     match expected(&call.headers)? {
         Expected::Absent => Err(required()),
         expected => Ok(expected),

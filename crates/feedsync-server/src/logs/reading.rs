@@ -13,25 +13,27 @@ use feedsync_store::{CollectionName, Generation, Log, LogPosition, Store, StoreE
 use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
-use super::standing::{elsewhere, links, stand, swept, tag, told};
+use super::position::{
+    generation_removed, links, position_headers, position_mismatch, tag, with_position,
+};
 use crate::access::call::Call;
-use crate::http::compression::AsSent;
+use crate::http::compression::NoTransform;
 use crate::http::problem::Problem;
 use crate::http::range;
 use crate::http::response::{append_link, insert, nothing};
-use crate::http::response_budget::SMALL;
+use crate::http::response_budget::MAX_UNCOUNTED_BYTES;
 use crate::http::validators::Condition;
 use crate::hub::Hub;
 
 /// A requested generation of a log.
-pub(super) struct Asked<'a> {
+pub(super) struct GenerationRequest<'a> {
     pub(super) name: &'a CollectionName,
     pub(super) log: &'a Log,
     /// The generation, and its end.
     pub(super) place: LogPosition,
 }
 
-impl Asked<'_> {
+impl GenerationRequest<'_> {
     pub(super) async fn answer(
         &self,
         hub: &Hub,
@@ -39,10 +41,10 @@ impl Asked<'_> {
         method: &Method,
     ) -> Result<Response, Problem> {
         let (place, tag) = (self.place, tag(self.place));
-        let turn = hub.answers.turn().await?;
-        match tag.weigh(&call.headers) {
+        let turn = hub.response_budget.permit().await?;
+        match tag.evaluate(&call.headers) {
             Condition::Proceed => {}
-            Condition::Failed => return Err(elsewhere(place)),
+            Condition::Failed => return Err(position_mismatch(place)),
             // A client with a cached copy also has its other headers (RFC 9110 15.4.5). This is the most
             // frequent response to devices.
             Condition::NotModified(held) => {
@@ -54,25 +56,29 @@ impl Asked<'_> {
         let mut headers = self.headers(call);
         // A range means nothing to HEAD (RFC 9110 14.2).
         let asked = match *method == Method::HEAD {
-            true => range::Asked::Whole,
-            false => {
-                range::asked(&call.headers, range::Validators::tag(&tag.value()), place.length)
-            }
+            true => range::RequestedRange::Whole,
+            false => range::requested_range(
+                &call.headers,
+                range::Validators::tag(&tag.value()),
+                place.length,
+            ),
         };
         let (status, part) = match asked {
-            range::Asked::Whole => (StatusCode::OK, 0..place.length),
-            range::Asked::Part(part) => {
+            range::RequestedRange::Whole => (StatusCode::OK, 0..place.length),
+            range::RequestedRange::Part(part) => {
                 headers.insert(header::CONTENT_RANGE, range::place(&part, place.length));
                 (StatusCode::PARTIAL_CONTENT, part)
             }
-            range::Asked::Nothing => return Err(told(range::not_there(place.length), place)),
+            range::RequestedRange::Nothing => {
+                return Err(with_position(range::not_there(place.length), place));
+            }
         };
         insert(&mut headers, header::CONTENT_TYPE, &self.log.media_type);
         headers.insert(header::CONTENT_LENGTH, HeaderValue::from(part.end - part.start));
         let body = match *method == Method::HEAD {
             true => Body::empty(),
             false => {
-                let pieces = Pieces {
+                let pieces = GenerationReader {
                     store: Arc::clone(hub.endpoint.store()),
                     name: self.name.clone(),
                     generation: place.generation,
@@ -80,15 +86,15 @@ impl Asked<'_> {
                     end: part.end,
                 };
                 pieces.send().await.map_err(|broken| match broken {
-                    Broken::Store(error) => error.into(),
+                    ReadError::Store(error) => error.into(),
                     // It was removed between the lookup and the read.
-                    Broken::Gone => swept(&call.base, self.name, self.log),
+                    ReadError::Removed => generation_removed(&call.base, self.name, self.log),
                 })?
             }
         };
         // At most one piece is in memory at a time, whatever the length.
         turn.end(false)?;
-        Ok((status, headers, Extension(AsSent), body).into_response())
+        Ok((status, headers, Extension(NoTransform), body).into_response())
     }
 
     /// Headers of every response, with or without content.
@@ -102,7 +108,7 @@ impl Asked<'_> {
 
     fn headers(&self, call: &Call) -> HeaderMap {
         let mut headers = self.cached();
-        headers.extend(stand(self.place));
+        headers.extend(position_headers(self.place));
         headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
         if self.place.generation != self.log.place.generation {
             append_link(&mut headers, &call.base.url(&super::path(self.name)), "successor-version");
@@ -113,7 +119,7 @@ impl Asked<'_> {
 }
 
 /// Bytes of a generation that were not sent yet.
-struct Pieces {
+struct GenerationReader {
     store: Arc<dyn Store>,
     name: CollectionName,
     generation: Generation,
@@ -123,18 +129,18 @@ struct Pieces {
 
 /// Reason why a generation cannot be sent to its end.
 #[derive(Debug, thiserror::Error)]
-enum Broken {
+enum ReadError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The generation was swept, or the log removed.
     #[error("the log is no longer here")]
-    Gone,
+    Removed,
 }
 
-impl Pieces {
+impl GenerationReader {
     /// Reads the first piece before the status is sent, so that a store failure has its own status. If the
     /// log is removed later, the response is truncated, which every client detects by the promised length.
-    async fn send(mut self) -> Result<Body, Broken> {
+    async fn send(mut self) -> Result<Body, ReadError> {
         let first = self.next().await?.unwrap_or_default();
         if self.at == self.end {
             return Ok(Body::from(first));
@@ -151,14 +157,15 @@ impl Pieces {
         Ok(Body::from_stream(stream::iter([Ok(first)]).chain(rest)))
     }
 
-    async fn next(&mut self) -> Result<Option<Bytes>, Broken> {
+    async fn next(&mut self) -> Result<Option<Bytes>, ReadError> {
         let left = self.end - self.at;
         if left == 0 {
             return Ok(None);
         }
-        let most = usize::try_from(left).map_or(SMALL, |left| left.min(SMALL));
+        let most =
+            usize::try_from(left).map_or(MAX_UNCOUNTED_BYTES, |left| left.min(MAX_UNCOUNTED_BYTES));
         let piece = self.store.read_log(&self.name, self.generation, self.at, most).await?;
-        let piece = piece.filter(|piece| piece.len() == most).ok_or(Broken::Gone)?;
+        let piece = piece.filter(|piece| piece.len() == most).ok_or(ReadError::Removed)?;
         self.at += most as u64;
         Ok(Some(piece.into()))
     }

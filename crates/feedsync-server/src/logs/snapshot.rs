@@ -12,13 +12,13 @@ use http::{HeaderMap, StatusCode, header};
 
 use super::conditions::covered;
 use super::content::media_type;
-use super::standing::{self, COVERS, refused};
+use super::position::{self, COVERS, refused};
 use crate::access::call::Call;
 use crate::access::quotas;
 use crate::http::caching::Caching;
 use crate::http::problem::Problem;
 use crate::http::response::{insert, nothing};
-use crate::http::response_budget::SMALL;
+use crate::http::response_budget::MAX_UNCOUNTED_BYTES;
 use crate::http::submissions;
 use crate::http::validators::{Condition, EntityTag, failed};
 use crate::hub::Hub;
@@ -27,11 +27,11 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let (name, log) = super::found(&hub, &call).await?;
     let none = || {
         let none = Problem::not_found(format!("the log of {name} has no snapshot"));
-        standing::of_generation(none, log.place)
+        position::of_generation(none, log.place)
     };
     let known = log.snapshot.ok_or_else(none)?;
-    let turn = hub.answers.turn().await?;
-    match tag(&known).weigh(&call.headers) {
+    let turn = hub.response_budget.permit().await?;
+    match tag(&known).evaluate(&call.headers) {
         Condition::Proceed => {}
         Condition::Failed => return Err(failed(&tag(&known))),
         Condition::NotModified(held) => {
@@ -45,7 +45,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let (snapshot, bytes) = found.ok_or_else(none)?;
     let mut headers = headers(&snapshot);
     insert(&mut headers, header::CONTENT_TYPE, &snapshot.media_type);
-    let place = turn.end(bytes.len() > SMALL)?;
+    let place = turn.end(bytes.len() > MAX_UNCOUNTED_BYTES)?;
     Ok((headers, place.hold(bytes)).into_response())
 }
 
@@ -77,7 +77,7 @@ pub(crate) async fn write(
 /// ensures that none is replaced by one that covers less.
 fn may_replace(headers: &HeaderMap, known: Option<&LogSnapshot>) -> Result<(), Problem> {
     match known.map(tag) {
-        Some(tag) if tag.weigh(headers) != Condition::Proceed => Err(failed(&tag)),
+        Some(tag) if tag.evaluate(headers) != Condition::Proceed => Err(failed(&tag)),
         None if headers.contains_key(header::IF_MATCH) => Err(Problem::new(
             StatusCode::PRECONDITION_FAILED,
             "precondition-failed",
@@ -96,6 +96,6 @@ fn headers(snapshot: &LogSnapshot) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(header::ETAG, tag(snapshot).value());
     insert(&mut headers, COVERS, &format!("\"{}\"", snapshot.covers));
-    Caching::OnePerson.tell(&mut headers, &["Accept-Encoding"]);
+    Caching::OnePerson.set_headers(&mut headers, &["Accept-Encoding"]);
     headers
 }

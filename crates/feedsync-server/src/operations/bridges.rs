@@ -11,16 +11,16 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{interval, sleep};
 
 /// Interval between checks of the collections' settings.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Delay before a bridge is retried after a failure, and before it is checked without a notification.
-const PAUSE: Duration = Duration::from_secs(60);
+const RETRY_DELAY: Duration = Duration::from_secs(60);
 
 /// Runs all bridges for as long as it is polled.
 pub(crate) async fn all(endpoint: Endpoint) {
     let mut tasks = JoinSet::new();
     let mut open: HashMap<CollectionName, AbortHandle> = HashMap::new();
-    let mut look = interval(LOOK);
+    let mut look = interval(POLL_INTERVAL);
     loop {
         look.tick().await;
         while let Some(ended) = tasks.try_join_next() {
@@ -61,15 +61,15 @@ async fn wanted(endpoint: &Endpoint) -> Result<Vec<CollectionName>, StoreError> 
 /// Runs one bridge, and restarts it after failures.
 async fn one(endpoint: Endpoint, name: CollectionName) {
     loop {
-        if let Err(error) = carry(&endpoint, &name).await {
+        if let Err(error) = copy_changes(&endpoint, &name).await {
             tracing::warn!(collection = %name, %error, "a bridge cannot transfer changes");
         }
-        sleep(PAUSE).await;
+        sleep(RETRY_DELAY).await;
     }
 }
 
 /// Copies changes until that fails.
-async fn carry(endpoint: &Endpoint, name: &CollectionName) -> Result<(), BridgeError> {
+async fn copy_changes(endpoint: &Endpoint, name: &CollectionName) -> Result<(), BridgeError> {
     let bridge = endpoint.open_as_database(name).await?;
     // Subscribing before the first read misses no change.
     let mut items = endpoint.store().subscribe(name);
@@ -90,7 +90,7 @@ async fn carry(endpoint: &Endpoint, name: &CollectionName) -> Result<(), BridgeE
             heard = items.next() => heard,
             heard = documents.next() => heard,
             // Blobs may have arrived meanwhile.
-            () = sleep(PAUSE) => true,
+            () = sleep(RETRY_DELAY) => true,
         };
         if !is_open {
             return Ok(());

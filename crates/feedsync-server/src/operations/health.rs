@@ -14,17 +14,17 @@ use crate::http::problem::Problem;
 use crate::hub::Hub;
 
 /// Timeout of the query.
-const PATIENCE: Duration = Duration::from_secs(2);
+const QUERY_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(crate) async fn read(State(hub): State<Hub>) -> Result<Response, Problem> {
     if hub.draining.load(Ordering::Relaxed) {
         return Err(Problem::unavailable("the hub is about to stop"));
     }
-    match timeout(PATIENCE, hub.endpoint.identity()).await {
+    match timeout(QUERY_TIMEOUT, hub.endpoint.identity()).await {
         Ok(identity) => identity?,
         Err(_) => return Err(Problem::unavailable("the store does not answer")),
     };
-    match timeout(PATIENCE, hub.endpoint.store().check_space()).await {
+    match timeout(QUERY_TIMEOUT, hub.endpoint.store().check_space()).await {
         Ok(Err(StoreError::Full)) => {
             return Err(Problem::unavailable("the disk of the hub is full"));
         }

@@ -14,16 +14,16 @@ use tokio::time::interval;
 
 use crate::config::Limits;
 
-const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
-const SEEN: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-const PAUSE: Duration = Duration::from_secs(60 * 60);
+const MIN_BLOB_AGE: Duration = Duration::from_secs(24 * 60 * 60);
+const MIN_EXPIRED_TOKEN_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+const SWEEP_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
 /// Sweeps every hour, for as long as it is polled.
 pub(crate) async fn hourly(endpoint: Endpoint, limits: Limits) {
     // The record attributes automatic removals to no user.
     let endpoint = endpoint.on_behalf_of(Actor::default());
     let mut retained = HashMap::new();
-    let mut pause = interval(PAUSE);
+    let mut pause = interval(SWEEP_INTERVAL);
     loop {
         pause.tick().await;
         if let Err(error) = retain(&endpoint, &mut retained).await {
@@ -86,7 +86,7 @@ async fn retain(
 }
 
 async fn blobs(endpoint: &Endpoint) -> Result<u64, StoreError> {
-    endpoint.store().sweep_blobs(before(endpoint, KEPT)).await
+    endpoint.store().sweep_blobs(before(endpoint, MIN_BLOB_AGE)).await
 }
 
 async fn generations(endpoint: &Endpoint, kept: Duration) -> Result<u64, StoreError> {
@@ -94,7 +94,7 @@ async fn generations(endpoint: &Endpoint, kept: Duration) -> Result<u64, StoreEr
 }
 
 async fn tokens(endpoint: &Endpoint) -> Result<u64, StoreError> {
-    endpoint.store().remove_expired_tokens(before(endpoint, SEEN)).await
+    endpoint.store().remove_expired_tokens(before(endpoint, MIN_EXPIRED_TOKEN_AGE)).await
 }
 
 /// Removes entries of the audit record that are older than this; none if it is zero.

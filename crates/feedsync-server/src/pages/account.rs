@@ -20,7 +20,7 @@ use crate::pages::answer::{Frame, Time, page, see_other, sentence};
 use crate::pages::form::Form;
 
 /// Maximum number of tokens of a user.
-const TOKENS: usize = 500;
+const MAX_TOKENS: usize = 500;
 
 /// Roles that a new token may be restricted to, with their labels.
 const ROLES: [(&str, &str); 4] = [
@@ -139,8 +139,8 @@ impl Change<'_> {
                 return self.refused(faults).await;
             }
         };
-        if hub.endpoint.store().tokens(person.user()).await?.len() >= TOKENS {
-            let token = format!("You have {TOKENS} tokens and sessions: revoke one first.");
+        if hub.endpoint.store().tokens(person.user()).await?.len() >= MAX_TOKENS {
+            let token = format!("You have {MAX_TOKENS} tokens and sessions: revoke one first.");
             return self.refused(Faults { token, ..Faults::default() }).await;
         }
         let some = |name| Some(form.text(name)).filter(|text| !text.is_empty());
@@ -204,7 +204,7 @@ async fn shown(
     made: Option<(String, String)>,
     faults: Option<Faults>,
 ) -> Result<Response, Problem> {
-    let turn = hub.answers.turn().await?;
+    let turn = hub.response_budget.permit().await?;
     let (tokens, current) = match &call.principal {
         Principal::Person(person) => {
             (hub.endpoint.store().tokens(person.user()).await?, person.token())

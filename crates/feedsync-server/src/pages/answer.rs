@@ -14,12 +14,12 @@ use crate::http::browser_policy;
 use crate::http::caching::Caching;
 use crate::http::problem::Problem;
 use crate::http::response::nothing;
-use crate::http::response_budget::{SMALL, Turn};
+use crate::http::response_budget::{MAX_UNCOUNTED_BYTES, ResponsePermit};
 use crate::http::text_response::in_turn;
 use crate::hub::Hub;
 use crate::pages::assets::{SCRIPT, STYLE};
-use crate::pages::place::Return;
-use crate::pages::proof;
+use crate::pages::form_token;
+use crate::pages::return_target::ReturnTarget;
 
 const KIND: &str = "text/html; charset=utf-8";
 
@@ -66,9 +66,9 @@ impl Frame {
             reads: hub.newsreading.is_some() && !matches!(principal, Principal::Anonymous),
             form: match principal {
                 Principal::Anonymous => String::new(),
-                _ => proof::token(hub, call),
+                _ => form_token::token(hub, call),
             },
-            login: Return::here(&call.uri).login(&root),
+            login: ReturnTarget::here(&call.uri).login(&root),
             root,
         })
     }
@@ -77,7 +77,7 @@ impl Frame {
 /// Renders a page on a blocking thread, under a permit that was taken before anything was read for it. A
 /// successful page is cacheable for its reader only, and a reader that already has it gets 304.
 pub(super) async fn page<T: Template>(
-    turn: Turn,
+    turn: ResponsePermit,
     call: &Call,
     status: StatusCode,
     make: impl FnOnce() -> T + Send + 'static,
@@ -87,10 +87,10 @@ pub(super) async fn page<T: Template>(
     let mut answer = if status == StatusCode::OK {
         in_turn(turn, call, KIND, Caching::OnePerson, text)?
     } else {
-        let place = turn.end(text.len() > SMALL)?;
+        let place = turn.end(text.len() > MAX_UNCOUNTED_BYTES)?;
         (status, Body::from(place.hold(text.into_bytes()))).into_response()
     };
-    dress(&mut answer);
+    set_page_headers(&mut answer);
     // Otherwise the cookie of an ended session would be looked up for each page.
     let anonymous = matches!(call.principal, Principal::Anonymous);
     if anonymous && call.session().is_some() {
@@ -109,12 +109,12 @@ pub(super) fn rendered(page: &impl Template) -> Result<String, Problem> {
 /// Response with a status and markup.
 pub fn markup(status: StatusCode, text: String) -> Response {
     let mut response = (status, text).into_response();
-    dress(&mut response);
+    set_page_headers(&mut response);
     response
 }
 
 /// Adds the headers of pages, and marks the response so that it gets their policy.
-fn dress(response: &mut Response) {
+fn set_page_headers(response: &mut Response) {
     browser_policy::mark_page(response, POLICY);
     let headers = response.headers_mut();
     let fixed = [

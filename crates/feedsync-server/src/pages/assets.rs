@@ -60,7 +60,7 @@ pub(crate) async fn read(call: Call) -> Result<Response, Problem> {
     headers.insert(header::CACHE_CONTROL, forever);
     headers.insert(header::ETAG, asset.tag.value());
     headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
-    match asset.tag.weigh(&call.headers) {
+    match asset.tag.evaluate(&call.headers) {
         Condition::Proceed => {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(asset.kind));
             Ok((headers, asset.text).into_response())

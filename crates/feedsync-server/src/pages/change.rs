@@ -17,13 +17,13 @@ use crate::access::call::Call;
 use crate::http::problem::Problem;
 use crate::hub::Hub;
 use crate::pages::answer::see_other;
+use crate::pages::base_version;
 use crate::pages::collection::{Draft, with_draft};
 use crate::pages::form::{Form, Posted, item_page};
+use crate::pages::form_token::STALE;
 use crate::pages::item::{Fields, Refused, found, label, shown};
-use crate::pages::proof::STALE;
-use crate::pages::seen;
 
-const MOVED_ON: &str =
+const ITEM_CHANGED: &str =
     "The item has changed since you opened this page. It is shown as it is now: look again.";
 
 const BLANK: &str =
@@ -107,8 +107,8 @@ impl Change<'_> {
         let item = &self.stored.item;
         let fields = self.typed();
         let refused = |status, fields| Ok(unsaved(status, fields));
-        let Some(base) = seen::read(self.form.text("base"), item) else {
-            return refused(StatusCode::CONFLICT, fields.failed(MOVED_ON));
+        let Some(base) = base_version::read(self.form.text("base"), item) else {
+            return refused(StatusCode::CONFLICT, fields.failed(ITEM_CHANGED));
         };
         let payload = match self.revised(&fields) {
             Ok(payload) => payload,
@@ -134,7 +134,7 @@ impl Change<'_> {
                 Ok(Outcome::Done(if beside { "beside" } else { "edited" }))
             }
             Err(error) => {
-                let (status, said) = told(error)?;
+                let (status, said) = edit_error_message(error)?;
                 refused(status, fields.failed(&said))
             }
         }
@@ -181,8 +181,8 @@ impl Change<'_> {
         said: &'static str,
     ) -> Result<Outcome, Problem> {
         let item = &self.stored.item;
-        let base = seen::read(self.form.text("base"), item);
-        if self.has_moved_on() || base.is_none() {
+        let base = base_version::read(self.form.text("base"), item);
+        if self.has_changed() || base.is_none() {
             return Ok(self.moved_on());
         }
         match self.endpoint.edit(&self.collection.name, &item.id, base, edit).await {
@@ -197,8 +197,8 @@ impl Change<'_> {
             let refused = Refused { merge: Some(fields), ..Refused::default() };
             Ok(Outcome::Refused(status, refused.into()))
         };
-        if self.has_moved_on() {
-            return refused(StatusCode::CONFLICT, fields.failed(MOVED_ON));
+        if self.has_changed() {
+            return refused(StatusCode::CONFLICT, fields.failed(ITEM_CHANGED));
         }
         let payload = match self.revised(&fields) {
             Ok(payload) => payload,
@@ -207,14 +207,14 @@ impl Change<'_> {
         match self.resolved(Keep::Content { payload, deleted: Some(false) }).await {
             Ok(()) => Ok(Outcome::Done("resolved")),
             Err(error) => {
-                let (status, said) = told(error)?;
+                let (status, said) = edit_error_message(error)?;
                 refused(status, fields.failed(&said))
             }
         }
     }
 
     async fn resolve(&self, keep: Keep<Payload>) -> Result<Outcome, Problem> {
-        if self.has_moved_on() {
+        if self.has_changed() {
             return Ok(self.moved_on());
         }
         match self.resolved(keep).await {
@@ -231,17 +231,17 @@ impl Change<'_> {
     }
 
     /// Whether the item changed since the form was made.
-    fn has_moved_on(&self) -> bool {
-        self.form.text("seen") != seen::versions(&self.stored.item)
+    fn has_changed(&self) -> bool {
+        self.form.text("seen") != base_version::versions(&self.stored.item)
     }
 
     fn moved_on(&self) -> Outcome {
-        self.shown_again(StatusCode::CONFLICT, MOVED_ON)
+        self.shown_again(StatusCode::CONFLICT, ITEM_CHANGED)
     }
 
     /// Outcome of a form without input that could not be processed.
     fn untyped(&self, error: EndpointError) -> Result<Outcome, Problem> {
-        let (status, said) = told(error)?;
+        let (status, said) = edit_error_message(error)?;
         Ok(self.shown_again(status, &said))
     }
 
@@ -325,7 +325,7 @@ impl Fields {
 }
 
 /// Message about an edit that is not possible; any other error is a problem.
-fn told(error: EndpointError) -> Result<(StatusCode, String), Problem> {
+fn edit_error_message(error: EndpointError) -> Result<(StatusCode, String), Problem> {
     let status = match &error {
         EndpointError::Edit(_) => StatusCode::CONFLICT,
         EndpointError::Full { .. } | EndpointError::NoRoom { .. } => {

@@ -21,7 +21,7 @@ use crate::http::query::encoded;
 use crate::hub::Hub;
 use crate::pages::answer::{Frame, Time, page, see_other, sentence};
 use crate::pages::form::{Form, Posted, events, item_page};
-use crate::pages::proof::STALE;
+use crate::pages::form_token::STALE;
 
 /// Number of items of a page.
 const PAGE: usize = 50;
@@ -167,7 +167,7 @@ async fn shown(
     draft: Draft,
     status: StatusCode,
 ) -> Result<Response, Problem> {
-    let turn = hub.answers.turn().await?;
+    let turn = hub.response_budget.permit().await?;
     let collection = call.collection(hub).await?;
     let selection = Selection {
         before: filter.before.map(ChangeNumber::new),

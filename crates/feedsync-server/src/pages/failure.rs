@@ -9,11 +9,11 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::http::media_types::essence;
 use crate::http::paths;
-use crate::http::problem::Described;
+use crate::http::problem::ProblemDescription;
 use crate::hub::Hub;
 use crate::pages::answer::{markup, rendered, see_other};
 use crate::pages::assets::STYLE;
-use crate::pages::place::Return;
+use crate::pages::return_target::ReturnTarget;
 
 #[derive(Template)]
 #[template(path = "failure.html")]
@@ -33,10 +33,10 @@ pub(crate) async fn shown(State(hub): State<Hub>, request: Request, next: Next) 
         return next.run(request).await;
     }
     let asks = request.method().is_safe();
-    let place = Return::here(request.uri());
+    let place = ReturnTarget::here(request.uri());
     let browses = is_browser(request.headers());
     let response = next.run(request).await;
-    let Some(Described { title, detail }) = response.extensions().get().cloned() else {
+    let Some(ProblemDescription { title, detail }) = response.extensions().get().cloned() else {
         return response;
     };
     let root = hub.config.public_base.as_ref().map_or(String::new(), |base| base.path().to_owned());
@@ -44,7 +44,7 @@ pub(crate) async fn shown(State(hub): State<Hub>, request: Request, next: Next) 
     let login = place.login(&root);
     let unknown = status == StatusCode::UNAUTHORIZED;
     if unknown && asks && browses {
-        return led(&login);
+        return redirect_to_login(&login);
     }
     let login = unknown.then_some(login);
     let page =
@@ -64,7 +64,7 @@ pub(crate) async fn shown(State(hub): State<Hub>, request: Request, next: Next) 
 }
 
 /// Redirects to the sign-in page. Caches learn that other clients get other responses.
-fn led(login: &str) -> Response {
+fn redirect_to_login(login: &str) -> Response {
     let mut answer = see_other(login).unwrap_or_else(IntoResponse::into_response);
     let headers = answer.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

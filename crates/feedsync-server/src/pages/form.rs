@@ -13,7 +13,7 @@ use crate::http::paths::collection_page;
 use crate::http::problem::Problem;
 use crate::http::query::{Query, encoded};
 use crate::hub::Hub;
-use crate::pages::proof;
+use crate::pages::form_token;
 
 const KIND: &str = "application/x-www-form-urlencoded";
 
@@ -31,8 +31,8 @@ impl Posted {
     /// Reads a form that one of the hub's pages submitted.
     pub(super) async fn read(hub: &Hub, call: &Call, body: Body) -> Result<Self, Problem> {
         let form = Form::parse(hub, &call.headers, body).await?;
-        call.still_may(hub).await?;
-        let genuine = proof::is_genuine(hub, call, form.text("form"));
+        call.recheck_if_slow(hub).await?;
+        let genuine = form_token::is_genuine(hub, call, form.text("form"));
         Ok(if genuine { Self::Genuine(form) } else { Self::Foreign(form) })
     }
 }
@@ -42,7 +42,7 @@ impl Form {
     pub(super) async fn read(hub: &Hub, call: &Call, body: Body) -> Result<Self, Problem> {
         match Posted::read(hub, call, body).await? {
             Posted::Genuine(form) => Ok(form),
-            Posted::Foreign(_) => Err(proof::refused()),
+            Posted::Foreign(_) => Err(form_token::refused()),
         }
     }
 
@@ -57,7 +57,7 @@ impl Form {
             )
             .header(header::ACCEPT, HeaderValue::from_static(KIND)));
         }
-        let _turn = body::turn(hub, &hub.uploads).await?;
+        let _turn = body::acquire_permit(hub, &hub.uploads).await?;
         let bytes = body::read(hub, headers, body, hub.config.limits.body_bytes).await?;
         let text = String::from_utf8(bytes).map_err(|_| Problem::bad_request("not a form"))?;
         Ok(Self(Query::form(&text)?))

@@ -6,12 +6,12 @@ use std::fmt::Write as _;
 use feedsync_core::{By, History, Item, Payload, Update};
 
 /// Maximum number of updates in the graph; a history may be much longer.
-const ROWS: usize = 60;
+const MAX_ROWS: usize = 60;
 
 /// Maximum number of versions in the graph, and of updates that are read of each, since both come
 /// from other endpoints.
-const VERSIONS: usize = 12;
-const DEPTH: usize = 400;
+const MAX_VERSIONS: usize = 12;
+const MAX_UPDATES: usize = 400;
 
 /// Pixels between rows, as in the style sheet, and between lanes.
 const ROW: usize = 28;
@@ -43,11 +43,11 @@ impl Graph {
         let histories: Vec<_> = std::iter::once(&item.winner)
             .chain(ranked.iter().map(|(_, version)| *version))
             .map(|version| &version.history)
-            .take(VERSIONS)
+            .take(MAX_VERSIONS)
             .collect();
         let mut updates = ordered(&histories);
-        let cut = updates.len() > ROWS || ranked.len() >= VERSIONS;
-        updates.truncate(ROWS);
+        let cut = updates.len() > MAX_ROWS || ranked.len() >= MAX_VERSIONS;
+        updates.truncate(MAX_ROWS);
         let row = |update: &&Update| Row {
             sequence: update.sequence().get(),
             when: update.when().map(|when| when.to_string()),
@@ -69,11 +69,11 @@ impl Graph {
 fn ordered<'h>(histories: &[&'h History]) -> Vec<&'h Update> {
     let shown = |history: &&'h History| {
         let updates = history.updates();
-        &updates[..updates.len().min(DEPTH)]
+        &updates[..updates.len().min(MAX_UPDATES)]
     };
     let mut rests: Vec<&'h [Update]> = histories.iter().map(shown).collect();
     let mut updates: Vec<&'h Update> = Vec::new();
-    while updates.len() <= ROWS {
+    while updates.len() <= MAX_ROWS {
         let heads = || rests.iter().filter_map(|rest| rest.first());
         let ready = |update: &&Update| {
             !rests.iter().any(|rest| rest.iter().skip(1).any(|later| later.is_same(update)))
@@ -112,7 +112,7 @@ fn drawing(histories: &[&History], updates: &[&Update]) -> String {
     );
     let mut joined: Vec<(usize, usize)> = Vec::new();
     for history in histories {
-        let places: Vec<_> = history.updates().iter().take(DEPTH).filter_map(place).collect();
+        let places: Vec<_> = history.updates().iter().take(MAX_UPDATES).filter_map(place).collect();
         for pair in places.windows(2) {
             let ((from, from_lane), (to, to_lane)) = (pair[0], pair[1]);
             if from < to && !joined.contains(&(from, to)) {
@@ -197,7 +197,7 @@ mod tests {
     fn a_long_history_is_cut_and_contradictions_end() {
         let updates: Vec<_> = (1..=500).rev().map(|sequence| (sequence, "a")).collect();
         let long = graph(&[&updates]);
-        assert_eq!((long.rows.len(), long.cut), (ROWS, true));
+        assert_eq!((long.rows.len(), long.cut), (MAX_ROWS, true));
         let odd = graph(&[&[(2, "a"), (1, "b")], &[(1, "b"), (2, "a")]]);
         assert_eq!(odd.rows.len(), 2);
     }

@@ -16,7 +16,7 @@ use crate::pages::form::events;
 
 /// Maximum number of collections whose changes the page follows; a browser has six connections to a
 /// host.
-const FOLLOWED: usize = 3;
+const MAX_FOLLOWED: usize = 3;
 
 #[derive(Template)]
 #[template(path = "home.html")]
@@ -41,7 +41,7 @@ struct Row {
 }
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
-    let turn = hub.answers.turn().await?;
+    let turn = hub.response_budget.permit().await?;
     let frame = Frame::of(&hub, &call).await?;
     let mut collections = call.readable_collections(&hub).await?;
     let row = |collection: &Collection| Row {
@@ -59,7 +59,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     collections.sort_by_key(|collection| std::cmp::Reverse(collection.edited));
     let events: Result<Vec<_>, _> =
         collections.iter().map(|collection| events(&frame.root, &call, collection)).collect();
-    let events = events?.into_iter().filter(|address| !address.is_empty()).take(FOLLOWED);
+    let events = events?.into_iter().filter(|address| !address.is_empty()).take(MAX_FOLLOWED);
     let events: Vec<_> = events.collect();
     let home = HomePage { frame, rows, events: events.join(" ") };
     page(turn, &call, StatusCode::OK, move || home).await

@@ -14,21 +14,21 @@ use http::StatusCode;
 use crate::access::audience::Audience;
 use crate::access::call::Call;
 use crate::http::html::Ticket;
-use crate::http::html::content::{Shown, short, web};
+use crate::http::html::content::{RenderedContent, short, web};
 use crate::http::paths::collection_page;
 use crate::http::problem::Problem;
 use crate::hub::Hub;
 use crate::pages::answer::{Frame, Time, page};
+use crate::pages::base_version;
 use crate::pages::form::{events, item_page, typed};
 use crate::pages::graph::Graph;
-use crate::pages::seen;
 use crate::pages::versions::{Pair, Signed, author};
 
 /// Maximum time for comparing the versions of one page.
-const COMPARING: Duration = Duration::from_millis(300);
+const MAX_COMPARISON_TIME: Duration = Duration::from_millis(300);
 
 /// Maximum number of conflicts on one page; the others are shown once those are resolved.
-const PAIRS: usize = 16;
+const MAX_PAIRS: usize = 16;
 
 #[derive(Template)]
 #[template(path = "item.html")]
@@ -45,7 +45,7 @@ struct ItemPage {
     is_blank: bool,
     noconflicts: bool,
     signed: Signed,
-    shown: Shown,
+    shown: RenderedContent,
     /// Whether the content was truncated or lost its markup.
     reduced: bool,
     facts: Facts,
@@ -163,9 +163,9 @@ pub(super) async fn shown(
     refused: Refused,
     status: StatusCode,
 ) -> Result<Response, Problem> {
-    let turn = hub.answers.turn().await?;
+    let turn = hub.response_budget.permit().await?;
     let frame = Frame::of(hub, call).await?;
-    let given = Given {
+    let given = ItemPageData {
         events: events(&frame.root, call, collection)?,
         edits: call.principal.role(&collection.name) >= Some(Role::Editor),
         said: said(call.query.text("said")),
@@ -179,7 +179,7 @@ pub(super) async fn shown(
 }
 
 /// Data for the page of an item.
-struct Given {
+struct ItemPageData {
     frame: Frame,
     collection: Collection,
     item: Item<Payload>,
@@ -190,14 +190,14 @@ struct Given {
     ticket: Ticket,
 }
 
-impl Given {
+impl ItemPageData {
     fn page(self) -> ItemPage {
         let Self { frame, collection, item, events, edits, said, refused, ticket } = self;
         let winner = &item.winner;
         let entry = entry(&winner.payload);
-        let (shown, reduced) = Shown::of(&entry, &ticket);
+        let (shown, reduced) = RenderedContent::of(&entry, &ticket);
         drop(ticket);
-        let deadline = Instant::now() + COMPARING;
+        let deadline = Instant::now() + MAX_COMPARISON_TIME;
         let pair = |(index, (place, conflict)): (usize, _)| {
             Pair::of(index + 1, place, winner, conflict, deadline)
         };
@@ -221,10 +221,16 @@ impl Given {
             shown,
             reduced,
             conflicts: item.conflicts.len(),
-            pairs: item.ranked_conflicts().into_iter().take(PAIRS).enumerate().map(pair).collect(),
+            pairs: item
+                .ranked_conflicts()
+                .into_iter()
+                .take(MAX_PAIRS)
+                .enumerate()
+                .map(pair)
+                .collect(),
             graph: Graph::of(&item),
-            seen: seen::versions(&item),
-            base: seen::written(&Base::from(winner)),
+            seen: base_version::versions(&item),
+            base: base_version::written(&Base::from(winner)),
             edits,
             said,
             edit: edit.unwrap_or_else(|| now.clone()),

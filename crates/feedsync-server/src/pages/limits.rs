@@ -25,7 +25,7 @@ struct Row {
 }
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
-    let turn = hub.answers.turn().await?;
+    let turn = hub.response_budget.permit().await?;
     let rows = Limits::settings()
         .into_iter()
         .map(|setting| Row {

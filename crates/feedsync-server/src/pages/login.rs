@@ -21,13 +21,13 @@ use crate::http::problem::Problem;
 use crate::hub::Hub;
 use crate::pages::answer::{Frame, page, see_other};
 use crate::pages::form::{Form, Posted};
-use crate::pages::place::Return;
-use crate::pages::proof::{self, STALE};
+use crate::pages::form_token::{self, STALE};
+use crate::pages::return_target::ReturnTarget;
 
 /// Lifetime of a session.
-const LASTS: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+const SESSION_LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-const WRONG: &str = "This is not the name and the password of a user here.";
+const WRONG_CREDENTIALS: &str = "This is not the name and the password of a user here.";
 
 #[derive(Template)]
 #[template(path = "login.html")]
@@ -42,7 +42,7 @@ struct LoginPage {
 
 /// `GET /pages/login?to=PAGE`.
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
-    let to = Return::parse(call.query.text("to").unwrap_or("/"));
+    let to = ReturnTarget::parse(call.query.text("to").unwrap_or("/"));
     let mut answer = shown(&hub, &call, &to, String::new(), "").await?;
     // Browsers do not send the session with a link from another site. After a redirect from this page
     // they do, so only clients without a session return here.
@@ -69,19 +69,19 @@ pub(crate) async fn begin(
     };
     let Ok(name) = UserName::new(form.text("user").trim()) else {
         hub.access.failed(call.from, "unknown user").await;
-        return again(&hub, &call, &form, WRONG).await;
+        return again(&hub, &call, &form, WRONG_CREDENTIALS).await;
     };
     let signed_in = hub.access.by_password(&name, form.text("password"), call.from).await?;
     if signed_in.is_none() {
-        return again(&hub, &call, &form, WRONG).await;
+        return again(&hub, &call, &form, WRONG_CREDENTIALS).await;
     }
     let actor = Actor { user: Some(name.clone()), address: call.from.map(|from| from.to_string()) };
     let endpoint = hub.endpoint.on_behalf_of(actor);
     let label = browser(&call.headers);
-    let (secret, _) = endpoint.begin_session(name, label, Period::from(LASTS)).await?;
+    let (secret, _) = endpoint.begin_session(name, label, Period::from(SESSION_LIFETIME)).await?;
     end_session(&hub, &call).await?;
-    let mut answer = see_other(&Return::parse(form.text("to")).address(call.base.path()))?;
-    let cookie = session::begin(&secret, LASTS.as_secs(), call.base.is_secure());
+    let mut answer = see_other(&ReturnTarget::parse(form.text("to")).address(call.base.path()))?;
+    let cookie = session::begin(&secret, SESSION_LIFETIME.as_secs(), call.base.is_secure());
     answer.headers_mut().append(header::SET_COOKIE, cookie);
     Ok(answer)
 }
@@ -115,21 +115,21 @@ async fn again(
     form: &Form,
     error: &'static str,
 ) -> Result<Response, Problem> {
-    let to = Return::parse(form.text("to"));
+    let to = ReturnTarget::parse(form.text("to"));
     shown(hub, call, &to, form.text("user").to_owned(), error).await
 }
 
 async fn shown(
     hub: &Hub,
     call: &Call,
-    to: &Return,
+    to: &ReturnTarget,
     user: String,
     error: &'static str,
 ) -> Result<Response, Problem> {
-    let turn = hub.answers.turn().await?;
+    let turn = hub.response_budget.permit().await?;
     let mut frame = Frame::of(hub, call).await?;
     frame.login = to.login(&frame.root);
-    let token = proof::token(hub, call);
+    let token = form_token::token(hub, call);
     let (to, refused) = (to.as_str().to_owned(), !error.is_empty());
     let shown = LoginPage { frame, token, to, user, error };
     let status = if refused { StatusCode::FORBIDDEN } else { StatusCode::OK };

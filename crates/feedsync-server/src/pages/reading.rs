@@ -57,19 +57,19 @@ fn typed_folder(reading: &Reading, text: &str) -> Result<Folder, String> {
         return Ok(Folder::TOP);
     }
     let label: Label = text.trim().parse().map_err(sentence)?;
-    match reading.folders.called(&label) {
+    match reading.folders.find_by_name(&label) {
         Some(folder) => Ok(folder.clone()),
         None => label.folder().map_err(sentence),
     }
 }
 
 /// Maximum size of a content's beginning that is searched for the first words, in bytes.
-const BEGINNING: usize = 8 << 10;
+const MAX_SEARCHED_BYTES: usize = 8 << 10;
 
 /// Beginning of an article, as text on one line.
 fn beginning(text: &ArticleText, characters: usize) -> String {
     let Some(said) = text.summary.as_ref().or(text.content.as_ref()) else { return String::new() };
-    let mut begin = &said[..said.floor_char_boundary(BEGINNING)];
+    let mut begin = &said[..said.floor_char_boundary(MAX_SEARCHED_BYTES)];
     // A truncated tag is not text.
     if let Some(tag) = begin.rfind('<').filter(|tag| !begin[*tag..].contains('>')) {
         begin = &begin[..tag];

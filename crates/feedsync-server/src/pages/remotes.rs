@@ -34,7 +34,7 @@ struct Row {
 }
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
-    let turn = hub.answers.turn().await?;
+    let turn = hub.response_budget.permit().await?;
     let frame = Frame::of(&hub, &call).await?;
     // Addresses and errors are shown only to users who may synchronize.
     let collections: HashMap<_, _> = call

@@ -110,7 +110,7 @@ async fn shown(
     collection: &Collection,
     new: New,
 ) -> Result<Response, Problem> {
-    let turn = hub.answers.turn().await?;
+    let turn = hub.response_budget.permit().await?;
     let grants = hub.endpoint.store().grants(GrantFilter::Collection(&collection.name)).await?;
     let row = |grant: Grant| Row {
         own: call.principal.user() == Some(&grant.user),

@@ -13,8 +13,8 @@ use crate::hub::Hub;
 const KIND: &str = "multipart/form-data";
 
 /// Maximum number of parts of a form, and maximum size of the head of each, in bytes.
-const MOST_PARTS: usize = 16;
-const MOST_HEAD: usize = 4 << 10;
+const MAX_PARTS: usize = 16;
+const MAX_HEAD_BYTES: usize = 4 << 10;
 
 /// The fields and files of a form.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,9 +39,9 @@ impl Upload {
             )
             .header(header::ACCEPT, HeaderValue::from_static(KIND)));
         };
-        let _turn = body::turn(hub, &hub.uploads).await?;
+        let _turn = body::acquire_permit(hub, &hub.uploads).await?;
         let bytes = body::read(hub, &call.headers, body, hub.config.limits.body_bytes).await?;
-        call.still_may(hub).await?;
+        call.recheck_if_slow(hub).await?;
         Self::parse(&bytes, boundary).ok_or_else(|| Problem::bad_request("not a form with a file"))
     }
 
@@ -55,11 +55,11 @@ impl Upload {
                 return Some(Self(parts));
             }
             rest = rest.strip_prefix(b"\r\n")?;
-            let head = find(rest, b"\r\n\r\n").filter(|end| *end <= MOST_HEAD)?;
+            let head = find(rest, b"\r\n\r\n").filter(|end| *end <= MAX_HEAD_BYTES)?;
             let name = name(std::str::from_utf8(&rest[..head]).ok()?)?;
             rest = &rest[head + 4..];
             let end = find(rest, between.as_bytes())?;
-            if parts.len() >= MOST_PARTS || parts.iter().any(|part| part.name == name) {
+            if parts.len() >= MAX_PARTS || parts.iter().any(|part| part.name == name) {
                 return None;
             }
             parts.push(Part { name, content: rest[..end].to_vec() });

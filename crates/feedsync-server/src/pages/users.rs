@@ -15,7 +15,7 @@ use crate::http::problem::Problem;
 use crate::hub::Hub;
 use crate::pages::answer::{Frame, Time, page, see_other, sentence};
 use crate::pages::form::Form;
-use crate::pages::place::Return;
+use crate::pages::return_target::ReturnTarget;
 
 #[derive(Template)]
 #[template(path = "users.html")]
@@ -77,7 +77,7 @@ pub(crate) async fn change(
             // this page.
             let own = call.principal.user().is_some_and(|user| user.as_str() == form.text("name"));
             see_other(&match (&call.principal, said) {
-                (Principal::Local, "added") => Return::parse("/pages/users").login(root),
+                (Principal::Local, "added") => ReturnTarget::parse("/pages/users").login(root),
                 (_, "removed" | "demoted" | "disabled") if own => format!("{root}/"),
                 _ => format!("{root}/pages/users?said={said}"),
             })
@@ -156,7 +156,7 @@ async fn changed(
 }
 
 async fn shown(hub: &Hub, call: &Call, fault: Option<Fault>) -> Result<Response, Problem> {
-    let turn = hub.answers.turn().await?;
+    let turn = hub.response_budget.permit().await?;
     let row = |user: User| Row {
         own: call.principal.user() == Some(&user.name),
         name: user.name.to_string(),

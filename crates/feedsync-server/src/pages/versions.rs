@@ -15,8 +15,8 @@ pub(super) struct Pair {
     pub(super) number: usize,
     /// Index among the conflicts of the item.
     pub(super) place: usize,
-    pub(super) winner: Half,
-    pub(super) conflict: Half,
+    pub(super) winner: VersionSide,
+    pub(super) conflict: VersionSide,
     /// Whether only the markup differs; then the markup is compared.
     pub(super) markup: bool,
     /// Other fields that differ: name, the winner's value, the conflict's value.
@@ -24,7 +24,7 @@ pub(super) struct Pair {
 }
 
 /// One side of a pair.
-pub(super) struct Half {
+pub(super) struct VersionSide {
     pub(super) title: Side,
     pub(super) content: Side,
     pub(super) deleted: bool,
@@ -57,15 +57,15 @@ impl Pair {
         Self {
             number,
             place,
-            winner: Half::of(winner, winner_title, left),
-            conflict: Half::of(conflict, conflict_title, right),
+            winner: VersionSide::of(winner, winner_title, left),
+            conflict: VersionSide::of(conflict, conflict_title, right),
             markup,
             others: others(&one, &other),
         }
     }
 }
 
-impl Half {
+impl VersionSide {
     fn of(version: &Version<Payload>, title: Side, content: Side) -> Self {
         Self { title, content, deleted: version.deleted, signed: Signed::of(version) }
     }

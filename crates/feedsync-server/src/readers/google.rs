@@ -4,17 +4,17 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use feedsync_aggregator::FoundFeed;
-use feedsync_reader_api::google::{self, Deed, Request, SubscriptionEdit};
-use feedsync_reader_api::{Answer, Stream};
-use feedsync_reading_state::{Action, Filing, Folder};
+use feedsync_reader_api::google::{self, Request, SubscriptionEdit, SubscriptionOperation};
+use feedsync_reader_api::{RawResponse, Stream};
+use feedsync_reading_state::{Action, Folder, ImportPolicy};
 use futures_util::future::join_all;
 use http::Method;
 
-use super::{Sent, sign_in, told};
+use super::{NewsreaderRequest, dialect_response, sign_in};
 use crate::access::call::Call;
 use crate::http::problem::Problem;
 use crate::hub::Hub;
-use crate::reading::finding::Found;
+use crate::reading::discovery::Discovery;
 use crate::reading::{Reading, Refusal};
 
 pub(crate) async fn answer(
@@ -23,11 +23,15 @@ pub(crate) async fn answer(
     call: Call,
     body: Body,
 ) -> Result<Response, Problem> {
-    let sent = Sent::read(&hub, &call, method, body).await?;
-    told(carry_out(&hub, &call, sent).await, google::refuse)
+    let sent = NewsreaderRequest::read(&hub, &call, method, body).await?;
+    dialect_response(carry_out(&hub, &call, sent).await, google::refuse)
 }
 
-async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal> {
+async fn carry_out(
+    hub: &Hub,
+    call: &Call,
+    sent: NewsreaderRequest,
+) -> Result<RawResponse, Refusal> {
     let google::Call { request, token } = google::read(&sent.asked())?;
     if let Request::SignIn(given) = &request {
         let token = sign_in::token(hub, call, &given.name, given.password.as_str()).await?;
@@ -47,7 +51,7 @@ async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal
         Request::Token => google::token("feedsync"),
         Request::UserInfo => google::user_info(&name, &name),
         Request::Subscriptions => google::subscriptions(&reading.subscriptions()),
-        Request::Edit(edit) if edit.deed == Deed::Subscribe => {
+        Request::Edit(edit) if edit.operation == SubscriptionOperation::Subscribe => {
             // A slow site must not block the reading of other requests.
             drop(sent);
             reading.subscribe_all(edit).await?
@@ -56,29 +60,30 @@ async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal
         Request::QuickAdd(address) => {
             drop(sent);
             let added = match reading.find(&address).await? {
-                Found::Known(known) => {
-                    Ok(reading.shelf.feed_at(&known).map(|feed| reading.subscription(feed)))
-                }
-                Found::New(found) => Ok(reading.subscribe_to(found, None, None).await?),
-                Found::Not(error) => Err(error.to_string()),
+                Discovery::Known(known) => Ok(reading
+                    .subscription_view
+                    .feed_at(&known)
+                    .map(|feed| reading.subscription(feed))),
+                Discovery::New(found) => Ok(reading.subscribe_to(found, None, None).await?),
+                Discovery::NotFound(error) => Err(error.to_string()),
             };
             let added = added.and_then(|added| added.ok_or("it has just been left".to_owned()));
             google::quick_added(&address, added.as_ref().map_err(String::as_str))
         }
         Request::Export => google::export(reading.person.opml("Subscriptions").await?),
         Request::Import(list) => {
-            reading.person.subscribe(&list, Filing::Kept).await?;
+            reading.person.subscribe(&list, ImportPolicy::KeepExisting).await?;
             reading.refresh().await?;
             google::imported(list.feeds.len())
         }
-        Request::Tags => google::tags(&reading.folders, reading.shelf.tags()),
+        Request::Tags => google::tags(&reading.folders, reading.subscription_view.tags()),
         Request::RenameTag { from, to } => {
             reading.rename(&from, &to).await?;
             google::done()
         }
         Request::DisableTag(labels) => {
             for label in &labels {
-                reading.dissolve(label).await?;
+                reading.delete_label(label).await?;
             }
             google::done()
         }
@@ -107,7 +112,7 @@ async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal
         }
         Request::Ids(selection) => {
             let selected = reading.select(&selection).await?;
-            let articles = selected.listed.iter().map(|listed| (listed.number, listed.shown));
+            let articles = selected.listed.iter().map(|listed| (listed.number, listed.sort_date));
             google::ids(articles, selected.next)
         }
         Request::Items { articles, by_liferea } => {
@@ -130,7 +135,7 @@ const MAX_FOUND: usize = 10;
 
 impl Reading {
     /// Subscribes to all readable feeds of a request. The response is 400 if one cannot be read.
-    async fn subscribe_all(&mut self, edit: SubscriptionEdit) -> Result<Answer, Refusal> {
+    async fn subscribe_all(&mut self, edit: SubscriptionEdit) -> Result<RawResponse, Refusal> {
         let folder: Option<Folder> = edit.add.iter().find_map(|label| label.folder().ok());
         let named = edit.feeds.into_iter().filter_map(|(name, title)| {
             let address = self.address(&name)?;
@@ -144,8 +149,10 @@ impl Reading {
                 true => Ok(given.clone()),
                 false => match reading.find(given).await? {
                     // An existing subscription gets the title and the folder.
-                    Found::Known(address) | Found::New(FoundFeed { address, .. }) => Ok(address),
-                    Found::Not(error) => {
+                    Discovery::Known(address) | Discovery::New(FoundFeed { address, .. }) => {
+                        Ok(address)
+                    }
+                    Discovery::NotFound(error) => {
                         Err(format!("cannot subscribe to {}: {error}", given.as_str()))
                     }
                 },
@@ -165,22 +172,25 @@ impl Reading {
         })
     }
 
-    async fn edit(&mut self, edit: SubscriptionEdit) -> Result<Answer, Refusal> {
+    async fn edit(&mut self, edit: SubscriptionEdit) -> Result<RawResponse, Refusal> {
         let folder: Option<Folder> = edit.add.iter().find_map(|label| label.folder().ok());
         for (name, title) in edit.feeds {
             let Some(address) = self.address(&name) else { continue };
-            match edit.deed {
+            match edit.operation {
                 // `subscribe_all` handled it.
-                Deed::Subscribe => {}
-                Deed::Unsubscribe => self.file(vec![(address, Action::Unsubscribe)]).await?,
-                Deed::Edit => {
+                SubscriptionOperation::Subscribe => {}
+                SubscriptionOperation::Unsubscribe => {
+                    self.file(vec![(address, Action::Unsubscribe)]).await?
+                }
+                SubscriptionOperation::Edit => {
                     let mut actions = Vec::new();
                     if title.is_some() {
                         actions.push((address.clone(), Action::Rename { title }));
                     }
-                    let is_in = self.shelf.feed_at(&address).is_some_and(|feed| {
-                        let removed =
-                            |label| self.folders.called(label) == Some(&feed.subscription.folder);
+                    let is_in = self.subscription_view.feed_at(&address).is_some_and(|feed| {
+                        let removed = |label| {
+                            self.folders.find_by_name(label) == Some(&feed.subscription.folder)
+                        };
                         edit.remove.iter().any(removed)
                     });
                     let folder = folder.clone().or_else(|| is_in.then_some(Folder::TOP));

@@ -5,20 +5,20 @@ use axum::extract::State;
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use feedsync_aggregator::{FeedKind, FoundFeed, ShelvedFeed};
-use feedsync_reader_api::miniflux::{self, Refreshed, Request, User};
+use feedsync_aggregator::{FeedKind, FeedView, FoundFeed};
+use feedsync_reader_api::miniflux::{self, RefreshTarget, Request, User};
 use feedsync_reader_api::{
-    Answer, ArticleNumber, FeedName, FeedNumber, FolderNumber, Label, Selection, Stream,
+    ArticleNumber, FeedName, FeedNumber, FolderNumber, Label, RawResponse, Selection, Stream,
 };
-use feedsync_reading_state::{Action, FeedAddress, Filing, Title};
+use feedsync_reading_state::{Action, FeedAddress, ImportPolicy, Title};
 use http::Method;
 
-use super::{Sent, USER, told};
+use super::{NewsreaderRequest, USER, dialect_response};
 use crate::access::Principal;
 use crate::access::call::Call;
 use crate::http::problem::Problem;
 use crate::hub::Hub;
-use crate::reading::finding::Found;
+use crate::reading::discovery::Discovery;
 use crate::reading::{Reading, Refusal};
 
 pub(crate) async fn answer(
@@ -27,11 +27,15 @@ pub(crate) async fn answer(
     call: Call,
     body: Body,
 ) -> Result<Response, Problem> {
-    let sent = Sent::read(&hub, &call, method, body).await?;
-    told(carry_out(&hub, &call, sent).await, miniflux::refuse)
+    let sent = NewsreaderRequest::read(&hub, &call, method, body).await?;
+    dialect_response(carry_out(&hub, &call, sent).await, miniflux::refuse)
 }
 
-async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal> {
+async fn carry_out(
+    hub: &Hub,
+    call: &Call,
+    sent: NewsreaderRequest,
+) -> Result<RawResponse, Refusal> {
     let request = miniflux::read(&sent.asked())?;
     match request {
         Request::Health => return Ok(miniflux::health()),
@@ -59,12 +63,12 @@ async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal
             let feeds = reading.subscriptions();
             miniflux::categories(USER, &reading.folders, with_counts.then_some(&feeds))
         }
-        Request::CreateCategory(label) => match reading.make(&label) {
+        Request::CreateCategory(label) => match reading.create_folder(&label) {
             Some(folder) => miniflux::category(USER, &folder),
             None => miniflux::refuse(400, "a folder cannot be called so"),
         },
         Request::RenameCategory(folder, label) => reading.rename_folder(folder, &label).await?,
-        Request::DeleteCategory(folder) => match reading.folders.numbered_as(folder).cloned() {
+        Request::DeleteCategory(folder) => match reading.folders.find_by_number(folder).cloned() {
             Some(folder) => {
                 reading.replace(&folder, &feedsync_reading_state::Folder::TOP).await?;
                 done
@@ -77,15 +81,15 @@ async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal
         }
         Request::CategoryFeeds(folder) => match reading.folder(folder) {
             Some(folder) => {
-                let inside = |feed: &&ShelvedFeed| feed.subscription.folder == folder;
-                let feeds = reading.shelf.feeds().iter().filter(inside);
+                let inside = |feed: &&FeedView| feed.subscription.folder == folder;
+                let feeds = reading.subscription_view.feeds().iter().filter(inside);
                 let feeds: Vec<_> = feeds.map(|feed| reading.subscription(feed)).collect();
                 miniflux::feeds(USER, &feeds)
             }
             None => miniflux::unknown(),
         },
         Request::Feeds => miniflux::feeds(USER, &reading.subscriptions()),
-        Request::Feed(feed) => match reading.shelf.feed(feed) {
+        Request::Feed(feed) => match reading.subscription_view.feed(feed) {
             Some(feed) => miniflux::feed(USER, &reading.subscription(feed), false),
             None => miniflux::unknown(),
         },
@@ -114,17 +118,17 @@ async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal
         }
         Request::Refresh(refreshed) => {
             let stream = match refreshed {
-                Refreshed::All => Stream::All,
-                Refreshed::Folder(folder) => Stream::Folder(folder),
-                Refreshed::Feed(feed) => Stream::Feed(FeedName::Number(feed)),
+                RefreshTarget::All => Stream::All,
+                RefreshTarget::Folder(folder) => Stream::Folder(folder),
+                RefreshTarget::Feed(feed) => Stream::Feed(FeedName::Number(feed)),
             };
             let feeds = reading.feeds_of(&stream).unwrap_or_default();
-            let feeds: Vec<_> = feeds.into_iter().map(ShelvedFeed::number).collect();
-            reading.hasten(&feeds).await?;
+            let feeds: Vec<_> = feeds.into_iter().map(FeedView::number).collect();
+            reading.make_due(&feeds).await?;
             done
         }
         Request::Counters => {
-            let feeds = reading.shelf.feeds().iter();
+            let feeds = reading.subscription_view.feeds().iter();
             miniflux::counters(feeds.map(|feed| {
                 let all = feed.kept.articles;
                 (feed.number(), all.saturating_sub(feed.unread), feed.unread)
@@ -172,7 +176,7 @@ async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal
         Request::MarkAllRead { .. } => miniflux::unknown(),
         Request::Export => miniflux::export(reading.person.opml("Subscriptions").await?),
         Request::Import(list) => {
-            reading.person.subscribe(&list, Filing::Kept).await?;
+            reading.person.subscribe(&list, ImportPolicy::KeepExisting).await?;
             reading.refresh().await?;
             miniflux::imported()
         }
@@ -198,16 +202,16 @@ impl Reading {
         &mut self,
         address: FeedAddress,
         folder: FolderNumber,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<RawResponse, Refusal> {
         let Some(folder) = self.folder(folder) else {
             return Ok(miniflux::refuse(400, NO_CATEGORY));
         };
         Ok(match self.find(&address).await? {
-            Found::Known(_) => miniflux::refuse(400, "This feed already exists."),
-            Found::Not(error) => miniflux::refuse(500, &error.to_string()),
-            Found::New(FoundFeed { address, .. }) => {
+            Discovery::Known(_) => miniflux::refuse(400, "This feed already exists."),
+            Discovery::NotFound(error) => miniflux::refuse(500, &error.to_string()),
+            Discovery::New(FoundFeed { address, .. }) => {
                 self.subscribe(address.clone(), None, Some(folder)).await?;
-                let feed = self.shelf.feed_at(&address);
+                let feed = self.subscription_view.feed_at(&address);
                 feed.map_or_else(miniflux::unknown, |feed| miniflux::created(feed.number()))
             }
         })
@@ -222,8 +226,8 @@ impl Reading {
         &mut self,
         folder: FolderNumber,
         label: &Label,
-    ) -> Result<Answer, Refusal> {
-        let Some(from) = self.folders.numbered_as(folder).cloned() else {
+    ) -> Result<RawResponse, Refusal> {
+        let Some(from) = self.folders.find_by_number(folder).cloned() else {
             return Ok(miniflux::unknown());
         };
         let Ok(to) = label.folder() else {
@@ -240,7 +244,7 @@ impl Reading {
         title: Option<Title>,
         folder: Option<feedsync_reading_state::Folder>,
         address: Option<FeedAddress>,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<RawResponse, Refusal> {
         let Some(here) = self.address(&FeedName::Number(feed)) else {
             return Ok(miniflux::unknown());
         };
@@ -252,13 +256,13 @@ impl Reading {
         let moved = address.filter(|to| *to != here);
         actions.extend(moved.clone().map(|to| (here.clone(), Action::FeedMoved { to })));
         self.file(actions).await?;
-        let feed = self.shelf.feed_at(&moved.unwrap_or(here));
+        let feed = self.subscription_view.feed_at(&moved.unwrap_or(here));
         let shown = feed.map(|feed| miniflux::feed(USER, &self.subscription(feed), true));
         Ok(shown.unwrap_or_else(miniflux::unknown))
     }
 
     /// Part of a list, and the length of the whole list.
-    async fn entries(&self, asked: Selection) -> Result<Answer, Refusal> {
+    async fn entries(&self, asked: Selection) -> Result<RawResponse, Refusal> {
         let total = self.total(&asked).await?;
         let (articles, _) = self.shown(&self.select(&asked).await?).await?;
         Ok(miniflux::entries(USER, total, &articles, &self.sources()))

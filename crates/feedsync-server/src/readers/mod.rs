@@ -13,7 +13,7 @@ pub(crate) mod ttrss;
 
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
-use feedsync_reader_api::{Answer, Asked};
+use feedsync_reader_api::{RawRequest, RawResponse};
 use http::{HeaderValue, Method, StatusCode, header};
 
 use crate::access::call::Call;
@@ -23,24 +23,24 @@ use crate::hub::Hub;
 use crate::reading::Refusal;
 
 /// Maximum size of a request, in bytes.
-const MOST_BODY: usize = 4 << 20;
+const MAX_BODY_BYTES: usize = 4 << 20;
 
 /// A completely received request of a newsreader.
-struct Sent {
+struct NewsreaderRequest {
     method: Method,
     path: String,
     query: String,
     content_type: Option<String>,
     body: Vec<u8>,
-    _turn: Option<body::Turn>,
+    _turn: Option<body::BodyPermit>,
 }
 
-impl Sent {
+impl NewsreaderRequest {
     async fn read(hub: &Hub, call: &Call, method: Method, body: Body) -> Result<Self, Problem> {
         let (turn, body) = match method {
             Method::GET | Method::HEAD => (None, Vec::new()),
             _ => {
-                let (turn, bytes) = submissions::read(hub, call, body, MOST_BODY).await?;
+                let (turn, bytes) = submissions::read(hub, call, body, MAX_BODY_BYTES).await?;
                 (Some(turn), bytes)
             }
         };
@@ -54,8 +54,8 @@ impl Sent {
         })
     }
 
-    fn asked(&self) -> Asked<'_> {
-        Asked {
+    fn asked(&self) -> RawRequest<'_> {
+        RawRequest {
             method: self.method.as_str(),
             path: &self.path,
             query: &self.query,
@@ -70,9 +70,9 @@ const USER: i64 = 1;
 
 /// Converts the result of a request into its dialect. Problems of the hub itself are sent as for other
 /// routes.
-fn told(
-    outcome: Result<Answer, Refusal>,
-    refuse: fn(u16, &str) -> Answer,
+fn dialect_response(
+    outcome: Result<RawResponse, Refusal>,
+    refuse: fn(u16, &str) -> RawResponse,
 ) -> Result<Response, Problem> {
     match outcome {
         Ok(answer) => Ok(answered(answer)),
@@ -82,7 +82,7 @@ fn told(
 }
 
 /// Response that must not be cached: reading state belongs to one user and changes all the time.
-fn answered(answer: Answer) -> Response {
+fn answered(answer: RawResponse) -> Response {
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = (status, Body::from(answer.body)).into_response();
     let headers = response.headers_mut();

@@ -5,18 +5,20 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_aggregator::{MOST_SHOWN, NamedArticle};
+use feedsync_aggregator::{MAX_LOADED, NamedArticle};
 use feedsync_reader_api::nextcloud::{self, ItemName, Request};
-use feedsync_reader_api::{Answer, ArticleNumber, FeedName, FeedNumber, Order, Selection, Stream};
+use feedsync_reader_api::{
+    ArticleNumber, FeedName, FeedNumber, Order, RawResponse, Selection, Stream,
+};
 use feedsync_reading_state::{Action, ArticleId};
 use http::Method;
 
-use super::{Sent, told};
+use super::{NewsreaderRequest, dialect_response};
 use crate::access::Principal;
 use crate::access::call::Call;
 use crate::http::problem::Problem;
 use crate::hub::Hub;
-use crate::reading::finding::Found;
+use crate::reading::discovery::Discovery;
 use crate::reading::{Reading, Refusal};
 
 pub(crate) async fn answer(
@@ -25,11 +27,15 @@ pub(crate) async fn answer(
     call: Call,
     body: Body,
 ) -> Result<Response, Problem> {
-    let sent = Sent::read(&hub, &call, method, body).await?;
-    told(carry_out(&hub, &call, sent).await, nextcloud::refuse)
+    let sent = NewsreaderRequest::read(&hub, &call, method, body).await?;
+    dialect_response(carry_out(&hub, &call, sent).await, nextcloud::refuse)
 }
 
-async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal> {
+async fn carry_out(
+    hub: &Hub,
+    call: &Call,
+    sent: NewsreaderRequest,
+) -> Result<RawResponse, Refusal> {
     let request = nextcloud::read(&sent.asked())?;
     if matches!(call.principal, Principal::Anonymous) {
         return Err(Problem::sign_in().into());
@@ -44,15 +50,17 @@ async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal
         Request::Status => nextcloud::status(),
         Request::User => nextcloud::user(name),
         Request::Folders => nextcloud::folders(&reading.folders),
-        Request::CreateFolder(label) if reading.folders.called(&label).is_some() => taken(),
-        Request::CreateFolder(label) => match reading.make(&label) {
+        Request::CreateFolder(label) if reading.folders.find_by_name(&label).is_some() => taken(),
+        Request::CreateFolder(label) => match reading.create_folder(&label) {
             Some(folder) => nextcloud::created_folder(&folder),
             None => nextcloud::refuse(422, "a folder cannot be called so"),
         },
         Request::RenameFolder(folder, label) => {
             let to = label.folder().ok();
-            match (reading.folders.numbered_as(folder).cloned(), to) {
-                (Some(from), _) if reading.folders.called(&label).is_some_and(|to| *to != from) => {
+            match (reading.folders.find_by_number(folder).cloned(), to) {
+                (Some(from), _)
+                    if reading.folders.find_by_name(&label).is_some_and(|to| *to != from) =>
+                {
                     taken()
                 }
                 (Some(from), Some(to)) => {
@@ -63,9 +71,9 @@ async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal
                 (_, None) => nextcloud::refuse(422, "a folder cannot be called so"),
             }
         }
-        Request::DeleteFolder(number) => match reading.folders.numbered_as(number).cloned() {
+        Request::DeleteFolder(number) => match reading.folders.find_by_number(number).cloned() {
             Some(folder) => {
-                reading.person.unmake(&folder);
+                reading.person.remove_created_folder(&folder);
                 let inside = reading.feeds_of(&Stream::Folder(number)).unwrap_or_default();
                 let gone = inside.into_iter().map(|feed| feed.subscription.address.clone());
                 let gone = gone.map(|address| (address, Action::Unsubscribe)).collect();
@@ -85,9 +93,9 @@ async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal
                 // A slow site must not block the reading of other requests.
                 drop(sent);
                 match reading.find(&address).await? {
-                    Found::Known(_) => nextcloud::refuse(409, "the feed is subscribed to"),
-                    Found::Not(error) => nextcloud::refuse(422, &error.to_string()),
-                    Found::New(found) => {
+                    Discovery::Known(_) => nextcloud::refuse(409, "the feed is subscribed to"),
+                    Discovery::NotFound(error) => nextcloud::refuse(422, &error.to_string()),
+                    Discovery::New(found) => {
                         let newest = reading.newest().await?;
                         let feed = reading.subscribe_to(found, None, Some(folder)).await?;
                         let created = |feed| nextcloud::created_feed(&feed, newest);
@@ -149,7 +157,7 @@ async fn carry_out(hub: &Hub, call: &Call, sent: Sent) -> Result<Answer, Refusal
 }
 
 /// Response to a folder name that is already in use.
-fn taken() -> Answer {
+fn taken() -> RawResponse {
     nextcloud::refuse(409, "a folder is called so")
 }
 
@@ -167,7 +175,7 @@ impl Reading {
         if self.select(&behind).await?.listed.is_empty() {
             return self.mark_all(stream, None).await;
         }
-        let mut unread = Selection::newest(stream.clone(), crate::reading::marking::MOST_MARKED);
+        let mut unread = Selection::newest(stream.clone(), crate::reading::marking::MAX_MARKED);
         unread.below = Some(ArticleNumber::new(up_to.get().saturating_add(1)));
         unread.include.push(Stream::Unread);
         let numbers: Vec<_> =
@@ -201,7 +209,7 @@ impl Reading {
             if hashes.is_empty() {
                 continue;
             }
-            let numbers: Vec<_> = match self.shelf.former_feed(feed) {
+            let numbers: Vec<_> = match self.subscription_view.former_feed(feed) {
                 Some(former) => former.marks.all_starred_or_tagged().collect(),
                 None => {
                     let stream = Stream::Feed(FeedName::Number(feed));
@@ -209,7 +217,7 @@ impl Reading {
                     self.select(&all).await?.listed.iter().map(|listed| listed.number).collect()
                 }
             };
-            for numbers in numbers.chunks(MOST_SHOWN) {
+            for numbers in numbers.chunks(MAX_LOADED) {
                 let named = library.named(numbers).await?;
                 let is_it =
                     |named: &&NamedArticle| hashes.contains(&nextcloud::guid_hash(&named.name));

@@ -14,16 +14,16 @@ use crate::hub::Hub;
 use crate::reading::{Refusal, newsreading, person};
 
 /// Label of such tokens.
-const LABEL: &str = "newsreader";
+const TOKEN_LABEL: &str = "newsreader";
 
 /// Maximum number of such tokens of one user. The oldest ones end first.
-const MOST: usize = 10;
+const MAX_TOKENS: usize = 10;
 
 /// Lifetime of a token, in microseconds.
-const LASTS: u64 = 30 * 24 * 3_600 * 1_000_000;
+const TOKEN_LIFETIME: u64 = 30 * 24 * 3_600 * 1_000_000;
 
 /// Token for newsreaders on a hub that needs no sign-in.
-const OPEN: &str = "open";
+const OPEN_HUB_TOKEN: &str = "open";
 
 /// Returns a token for a valid name and password, or for a token as the password; `None` otherwise.
 pub(super) async fn token(
@@ -34,7 +34,7 @@ pub(super) async fn token(
 ) -> Result<Option<String>, Refusal> {
     newsreading(hub)?;
     if matches!(call.principal, Principal::Local) {
-        return Ok(Some(OPEN.to_owned()));
+        return Ok(Some(OPEN_HUB_TOKEN.to_owned()));
     }
     let Ok(user) = UserName::new(name) else {
         hub.access.failed(call.from, "unknown user").await;
@@ -79,7 +79,7 @@ pub(super) async fn end(
     };
     let endpoint = call.endpoint_of(hub, Some(user.clone()));
     let token = endpoint.store().token(secret.digest()).await.map_err(Problem::from)?;
-    if token.is_some_and(|token| is_given_here(&token, &reading_collection(Some(user)))) {
+    if token.is_some_and(|token| is_newsreader_token(&token, &reading_collection(Some(user)))) {
         match endpoint.revoke_token(user, secret.digest()).await {
             // A missing token has ended already.
             Ok(()) | Err(PeopleError::Store(StoreError::NoToken)) => hub.access.forget(),
@@ -90,8 +90,8 @@ pub(super) async fn end(
 }
 
 /// Whether a token was issued to a newsreader for a password.
-fn is_given_here(token: &Token, collection: &CollectionName) -> bool {
-    token.label == LABEL && token.scope.collection.as_ref() == Some(collection)
+fn is_newsreader_token(token: &Token, collection: &CollectionName) -> bool {
+    token.label == TOKEN_LABEL && token.scope.collection.as_ref() == Some(collection)
 }
 
 async fn issue(hub: &Hub, call: &Call, reader: ReadingOwner) -> Result<String, Refusal> {
@@ -105,17 +105,18 @@ async fn issue(hub: &Hub, call: &Call, reader: ReadingOwner) -> Result<String, R
     // A token for a collection ends with it and needs an existing one.
     person(hub, call, Some(&reader)).await?;
     let tokens = endpoint.store().tokens(&user).await.map_err(Problem::from)?;
-    let ours: Vec<_> = tokens.iter().filter(|token| is_given_here(token, &collection)).collect();
-    for token in ours.iter().take((ours.len() + 1).saturating_sub(MOST)) {
+    let ours: Vec<_> =
+        tokens.iter().filter(|token| is_newsreader_token(token, &collection)).collect();
+    for token in ours.iter().take((ours.len() + 1).saturating_sub(MAX_TOKENS)) {
         endpoint.revoke_token(&user, token.digest).await.map_err(|error| failed(&error))?;
     }
     let now = endpoint.environment().now();
     let new = NewToken {
         user,
         kind: TokenKind::Access,
-        label: LABEL.to_owned(),
+        label: TOKEN_LABEL.to_owned(),
         scope: Scope { role: Some(Role::Editor), collection: Some(collection) },
-        expires: Some(Moment::from_micros(now.micros().saturating_add(LASTS))),
+        expires: Some(Moment::from_micros(now.micros().saturating_add(TOKEN_LIFETIME))),
     };
     let (secret, _) = endpoint.issue_token(new).await.map_err(|error| failed(&error))?;
     Ok(secret.as_str().to_owned())

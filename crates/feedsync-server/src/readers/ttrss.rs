@@ -5,15 +5,17 @@ use axum::extract::State;
 use axum::response::Response;
 use feedsync_aggregator::{FindError, FoundFeed};
 use feedsync_reader_api::ttrss::{self, Request, Subscribed, Toggled, Unread};
-use feedsync_reader_api::{Answer, Article, Fault, FeedName, Selection, ShownTag, Stream, Tags};
+use feedsync_reader_api::{
+    Article, Fault, FeedName, RawResponse, Selection, ShownTag, Stream, Tags,
+};
 use feedsync_reading_state::{Action, FeedAddress, Folder};
 use http::{Method, StatusCode};
 
-use super::{Sent, answered, sign_in};
+use super::{NewsreaderRequest, answered, sign_in};
 use crate::access::call::Call;
 use crate::http::problem::Problem;
 use crate::hub::Hub;
-use crate::reading::finding::Found;
+use crate::reading::discovery::Discovery;
 use crate::reading::{Reading, Refusal};
 
 /// Path of icons.
@@ -25,7 +27,7 @@ pub(crate) async fn answer(
     call: Call,
     body: Body,
 ) -> Result<Response, Problem> {
-    let sent = Sent::read(&hub, &call, method, body).await?;
+    let sent = NewsreaderRequest::read(&hub, &call, method, body).await?;
     let asked = match ttrss::read(&sent.asked()) {
         Ok(asked) => asked,
         Err(Fault::NotFound { path }) => {
@@ -54,7 +56,7 @@ pub(crate) async fn answer(
     }
 }
 
-async fn carry_out(hub: &Hub, call: &Call, asked: ttrss::Call) -> Result<Answer, Refusal> {
+async fn carry_out(hub: &Hub, call: &Call, asked: ttrss::Call) -> Result<RawResponse, Refusal> {
     let ttrss::Call { seq, session, request } = asked;
     let request = request?;
     if let Request::Login { user, password } = &request {
@@ -69,7 +71,7 @@ async fn carry_out(hub: &Hub, call: &Call, asked: ttrss::Call) -> Result<Answer,
         principal => principal?,
     };
     let mut reading = Reading::of(hub, call, &principal).await?;
-    let tags = Tags::new(reading.shelf.tags());
+    let tags = Tags::new(reading.subscription_view.tags());
     let done = ttrss::done(seq);
     Ok(match request {
         // It was handled above.
@@ -118,10 +120,10 @@ async fn carry_out(hub: &Hub, call: &Call, asked: ttrss::Call) -> Result<Answer,
             reading.toggle(&articles, toggled).await?;
             ttrss::updated(seq, articles.len())
         }
-        Request::Config => ttrss::config(seq, ICONS, reading.shelf.feeds().len()),
+        Request::Config => ttrss::config(seq, ICONS, reading.subscription_view.feeds().len()),
         Request::Pref => ttrss::pref(seq),
         Request::UpdateFeed(feed) => {
-            reading.hasten(&[feed]).await?;
+            reading.make_due(&[feed]).await?;
             done
         }
         Request::Catchup { stream, older_than } => {
@@ -135,7 +137,7 @@ async fn carry_out(hub: &Hub, call: &Call, asked: ttrss::Call) -> Result<Answer,
             let of_article = articles.first().map(|article| &*article.tags).unwrap_or_default();
             ttrss::labels(seq, &tags, of_article)
         }
-        Request::SetLabel { articles, tag, is_added } => match tags.numbered_as(tag) {
+        Request::SetLabel { articles, tag, is_added } => match tags.find_by_number(tag) {
             Some(tag) => {
                 let acted = reading.person.tag(&articles, tag, is_added).await?;
                 ttrss::updated(seq, acted.changed)
@@ -185,18 +187,19 @@ impl Reading {
         address: &FeedAddress,
         folder: Folder,
     ) -> Result<Subscribed, Refusal> {
-        let number = |reading: &Self, address| Some(reading.shelf.feed_at(address)?.number());
+        let number =
+            |reading: &Self, address| Some(reading.subscription_view.feed_at(address)?.number());
         Ok(match self.find(address).await? {
-            Found::Known(known) => {
+            Discovery::Known(known) => {
                 number(self, &known).map_or(Subscribed::NoFeed, Subscribed::Before)
             }
-            Found::New(FoundFeed { address, .. }) => {
+            Discovery::New(FoundFeed { address, .. }) => {
                 self.subscribe(address.clone(), None, Some(folder)).await?;
                 number(self, &address).map_or(Subscribed::NoFeed, Subscribed::Now)
             }
-            Found::Not(FindError::NoFeed) => Subscribed::NoFeed,
-            Found::Not(FindError::Unreadable(_)) => Subscribed::Unreadable,
-            Found::Not(_) => Subscribed::Failed,
+            Discovery::NotFound(FindError::NoFeed) => Subscribed::NoFeed,
+            Discovery::NotFound(FindError::Unreadable(_)) => Subscribed::Unreadable,
+            Discovery::NotFound(_) => Subscribed::Failed,
         })
     }
 

@@ -3,26 +3,26 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use feedsync_aggregator::{ArticleText, KeptArticle, Listed, Selected, ShelvedFeed};
+use feedsync_aggregator::{ArticleText, FeedView, ListEntry, Selected, StoredArticle};
 use feedsync_formats::ContentType;
 use feedsync_reader_api::{Article, ArticleNumber, Continuation, Enclosure};
 use tokio::task::spawn_blocking;
 
-use crate::http::html::{Gone, Ticket};
+use crate::http::html::{CancelOnDrop, Ticket};
 use crate::http::problem::Problem;
 
 use super::{Reading, Refusal};
 use crate::http::html::content;
 
 /// Maximum total size of articles in one response, in bytes.
-const MOST_BYTES: usize = 32 << 20;
+const MAX_BYTES: usize = 32 << 20;
 
 /// Number of articles per read.
-const AT_ONCE: usize = 100;
+const BATCH: usize = 100;
 
 impl Reading {
     /// Articles of subscribed feeds, and starred and tagged ones of other feeds, in the requested order; only
-    /// stored ones. If they exceed [`MOST_BYTES`], the first ones that fit.
+    /// stored ones. If they exceed [`MAX_BYTES`], the first ones that fit.
     pub(crate) async fn articles(
         &self,
         numbers: &[ArticleNumber],
@@ -36,14 +36,14 @@ impl Reading {
         numbers: &[ArticleNumber],
     ) -> Result<(Vec<Article>, bool), Refusal> {
         let (mut found, mut bytes) = (Vec::new(), 0);
-        for numbers in numbers.chunks(AT_ONCE) {
+        for numbers in numbers.chunks(BATCH) {
             let articles = self.newsreading.readers.library().articles(numbers).await?;
-            let shelf = Arc::clone(&self.shelf);
+            let subscription_view = Arc::clone(&self.subscription_view);
             let ticket = self.cleaning.admit().await?;
-            let gone = Gone::default();
+            let gone = CancelOnDrop::default();
             let flag = gone.flag();
-            let of_shelf = move |article: KeptArticle| {
-                let feed = shelf.feed_of(article.feed, article.number)?;
+            let of_shelf = move |article: StoredArticle| {
+                let feed = subscription_view.feed_of(article.feed, article.number)?;
                 Some(shown(article, feed, &ticket))
             };
             // Cleaning takes time. It ends early if the client disconnects, because this future is then
@@ -56,7 +56,7 @@ impl Reading {
             drop(gone);
             for article in made {
                 bytes += article.content.len();
-                if bytes > MOST_BYTES && !found.is_empty() {
+                if bytes > MAX_BYTES && !found.is_empty() {
                     return Ok((found, true));
                 }
                 found.push(article);
@@ -66,14 +66,14 @@ impl Reading {
     }
 
     /// The same with the received text and the feeds of the articles; at most
-    /// [`MOST_SHOWN`](feedsync_aggregator::MOST_SHOWN) at once.
+    /// [`MAX_LOADED`](feedsync_aggregator::MAX_LOADED) at once.
     pub(crate) async fn kept(
         &self,
         numbers: &[ArticleNumber],
-    ) -> Result<Vec<(KeptArticle, &ShelvedFeed)>, Refusal> {
+    ) -> Result<Vec<(StoredArticle, &FeedView)>, Refusal> {
         let articles = self.newsreading.readers.library().articles(numbers).await?;
-        let of_feed = |article: KeptArticle| {
-            let feed = self.shelf.feed_of(article.feed, article.number)?;
+        let of_feed = |article: StoredArticle| {
+            let feed = self.subscription_view.feed_of(article.feed, article.number)?;
             Some((article, feed))
         };
         Ok(articles.into_iter().filter_map(of_feed).collect())
@@ -92,9 +92,9 @@ impl Reading {
     }
 }
 
-fn shown(article: KeptArticle, feed: &ShelvedFeed, ticket: &Ticket) -> Article {
+fn shown(article: StoredArticle, feed: &FeedView, ticket: &Ticket) -> Article {
     let listed = listed(&article);
-    let KeptArticle { number, name, received, shown, changed, text, .. } = article;
+    let StoredArticle { number, name, received, sort_date, changed, text, .. } = article;
     let marks = &feed.marks;
     let content = safe(&text, ticket);
     let enclosures = text.enclosures.into_iter().map(|enclosure| Enclosure {
@@ -110,7 +110,7 @@ fn shown(article: KeptArticle, feed: &ShelvedFeed, ticket: &Ticket) -> Article {
         title: text.title.unwrap_or_default(),
         address: text.link.filter(|link| is_web(link)),
         author: text.author,
-        published: shown,
+        published: sort_date,
         received,
         changed: Some(marks.changed(&listed).max(changed.unwrap_or_default()).max(received)),
         content,
@@ -122,9 +122,9 @@ fn shown(article: KeptArticle, feed: &ShelvedFeed, ticket: &Ticket) -> Article {
 }
 
 /// List entry of an article.
-pub(crate) fn listed(article: &KeptArticle) -> Listed {
-    let KeptArticle { number, feed, published, shown, .. } = *article;
-    Listed { number, feed, published, shown }
+pub(crate) fn listed(article: &StoredArticle) -> ListEntry {
+    let StoredArticle { number, feed, published, sort_date, .. } = *article;
+    ListEntry { number, feed, published, sort_date }
 }
 
 /// Text of an article as HTML that is safe in any context.

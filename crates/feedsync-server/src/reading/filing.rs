@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use feedsync_aggregator::FoundFeed;
 use feedsync_reader_api::{FeedName, FeedNumber, FolderNumber, Label, ShownFolder, Subscription};
 use feedsync_reading_state::{
-    Action, FeedAddress, Filing, Folder, ListedFeed, SubscriptionList, Tag, Title,
+    Action, FeedAddress, Folder, ImportPolicy, ListedFeed, SubscriptionList, Tag, Title,
 };
 
 use super::{Reading, Refusal};
@@ -18,11 +18,12 @@ impl Reading {
         title: Option<Title>,
         folder: Option<Folder>,
     ) -> Result<(), Refusal> {
-        let kept = self.shelf.feed_at(&address).map(|feed| feed.subscription.folder.clone());
+        let kept =
+            self.subscription_view.feed_at(&address).map(|feed| feed.subscription.folder.clone());
         let folder = folder.or(kept).unwrap_or_default();
         let feeds = vec![ListedFeed { address, title, folder }];
         let list = SubscriptionList { feeds, ..SubscriptionList::default() };
-        self.person.subscribe(&list, Filing::Listed).await?;
+        self.person.subscribe(&list, ImportPolicy::ReplaceExisting).await?;
         self.refresh().await
     }
 
@@ -34,7 +35,7 @@ impl Reading {
         folder: Option<Folder>,
     ) -> Result<Option<Subscription>, Refusal> {
         self.subscribe(found.address.clone(), title, folder).await?;
-        Ok(self.shelf.feed_at(&found.address).map(|feed| {
+        Ok(self.subscription_view.feed_at(&found.address).map(|feed| {
             let is_unnamed = feed.subscription.title.is_none() && feed.kept.head.title.is_none();
             let mut shown = self.subscription(feed);
             if let Some(title) = found.title.filter(|_| is_unnamed) {
@@ -62,9 +63,9 @@ impl Reading {
     }
 
     /// Creates a folder, and returns it as shown; `None` if the name is not valid for a folder.
-    pub(crate) fn make(&mut self, label: &Label) -> Option<ShownFolder> {
-        self.person.make(label.folder().ok()?);
-        self.folders = super::folders(&self.person, &self.shelf);
+    pub(crate) fn create_folder(&mut self, label: &Label) -> Option<ShownFolder> {
+        self.person.create_folder(label.folder().ok()?);
+        self.folders = super::folders(&self.person, &self.subscription_view);
         self.folders.iter().find(|shown| shown.name == *label).cloned()
     }
 
@@ -72,27 +73,27 @@ impl Reading {
     pub(crate) fn folder(&self, number: FolderNumber) -> Option<Folder> {
         match number {
             FolderNumber::TOP => Some(Folder::TOP),
-            number => self.folders.numbered_as(number).cloned(),
+            number => self.folders.find_by_number(number).cloned(),
         }
     }
 
     /// Moves the content of a folder into another one, and deletes it.
     pub(crate) async fn replace(&mut self, from: &Folder, to: &Folder) -> Result<(), Refusal> {
-        self.person.unmake(from);
+        self.person.remove_created_folder(from);
         if !to.names().is_empty() {
-            self.person.make(to.clone());
+            self.person.create_folder(to.clone());
         }
-        self.file(self.moving(from, to)).await
+        self.file(self.move_actions(from, to)).await
     }
 
     /// Requests immediate refreshes of feeds.
-    pub(crate) async fn hasten(&self, feeds: &[FeedNumber]) -> Result<(), Refusal> {
-        Ok(self.newsreading.schedule.hasten(feeds).await?)
+    pub(crate) async fn make_due(&self, feeds: &[FeedNumber]) -> Result<(), Refusal> {
+        Ok(self.newsreading.schedule.make_due(feeds).await?)
     }
 
     /// Renames a folder, with its content, or a tag.
     pub(crate) async fn rename(&mut self, from: &Label, to: &Label) -> Result<(), Refusal> {
-        let moved = to.folder().ok().zip(self.folders.called(from).cloned());
+        let moved = to.folder().ok().zip(self.folders.find_by_name(from).cloned());
         if let Some((to, from)) = moved {
             return self.replace(&from, &to).await;
         }
@@ -103,8 +104,8 @@ impl Reading {
     }
 
     /// Deletes a folder but not its feeds, or removes a tag from all articles.
-    pub(crate) async fn dissolve(&mut self, label: &Label) -> Result<(), Refusal> {
-        if let Some(folder) = self.folders.called(label).cloned() {
+    pub(crate) async fn delete_label(&mut self, label: &Label) -> Result<(), Refusal> {
+        if let Some(folder) = self.folders.find_by_name(label).cloned() {
             return self.replace(&folder, &Folder::TOP).await;
         }
         match label.tag() {
@@ -114,18 +115,19 @@ impl Reading {
     }
 
     /// Actions that move the feeds of a folder into another one.
-    pub(crate) fn moving(&self, from: &Folder, to: &Folder) -> Vec<(FeedAddress, Action)> {
-        let inside = self.shelf.feeds().iter().filter(|feed| feed.subscription.folder == *from);
+    pub(crate) fn move_actions(&self, from: &Folder, to: &Folder) -> Vec<(FeedAddress, Action)> {
+        let inside =
+            self.subscription_view.feeds().iter().filter(|feed| feed.subscription.folder == *from);
         let moved = |address: &FeedAddress| (address.clone(), Action::Move { folder: to.clone() });
         inside.map(|feed| moved(&feed.subscription.address)).collect()
     }
 
     pub(crate) async fn retag(&mut self, from: &Tag, to: Option<&Tag>) -> Result<(), Refusal> {
         let tagged: BTreeSet<_> = self
-            .shelf
+            .subscription_view
             .feeds()
             .iter()
-            .chain(self.shelf.former())
+            .chain(self.subscription_view.former())
             .flat_map(|feed| feed.marks.tagged(from))
             .collect();
         let tagged: Vec<_> = tagged.into_iter().collect();

@@ -1,6 +1,6 @@
 //! Changes of read marks, stars and tags of articles.
 
-use feedsync_aggregator::{Listed, ShelvedFeed};
+use feedsync_aggregator::{FeedView, ListEntry};
 use feedsync_log::Millis;
 use feedsync_reader_api::{
     ArticleNumber, Continuation, FolderNumber, Marking, Selection, Span, Stream,
@@ -10,7 +10,7 @@ use feedsync_reading_state::Folder;
 use super::{Reading, Refusal};
 
 /// Maximum number of articles that are marked one by one, where a mark for a whole feed is not possible.
-pub(crate) const MOST_MARKED: usize = 10_000;
+pub(crate) const MAX_MARKED: usize = 10_000;
 
 /// A part of a list, in its order.
 #[derive(Debug, Clone, Copy)]
@@ -52,7 +52,7 @@ impl Reading {
             self.person.mark_all(&feeds, up_to).await?;
             return Ok(());
         }
-        let mut unread = Selection::newest(stream.clone(), MOST_MARKED);
+        let mut unread = Selection::newest(stream.clone(), MAX_MARKED);
         unread.include.push(Stream::Unread);
         unread.published.to = up_to;
         let listed = self.select(&unread).await?.listed;
@@ -67,7 +67,7 @@ impl Reading {
         part: Part,
         last: ArticleNumber,
     ) -> Result<(), Refusal> {
-        let mut unread = Selection { from: None, skip: 0, count: MOST_MARKED, ..asked.clone() };
+        let mut unread = Selection { from: None, skip: 0, count: MAX_MARKED, ..asked.clone() };
         unread.include.push(Stream::Unread);
         unread.below = Some(ArticleNumber::new(last.get().saturating_add(1)));
         match part {
@@ -88,7 +88,7 @@ impl Reading {
         };
         let is_of_feeds = unread.descending && asked.search.is_none();
         // A mark up to a date covers all older articles, also those outside the part.
-        let up_to = Span { from: None, to: Some(first.shown) };
+        let up_to = Span { from: None, to: Some(first.sort_date) };
         let since =
             Selection { from: None, above: Some(last), below: None, count: 1, ..unread.clone() };
         let beside = Selection { descending: false, count: 1, ..unread.clone() };
@@ -102,28 +102,28 @@ impl Reading {
         {
             return self.mark_each(&listed).await;
         }
-        self.person.mark_all(&feeds, Some(first.shown)).await?;
+        self.person.mark_all(&feeds, Some(first.sort_date)).await?;
         Ok(())
     }
 
-    pub(crate) async fn mark_each(&self, listed: &[Listed]) -> Result<(), Refusal> {
+    pub(crate) async fn mark_each(&self, listed: &[ListEntry]) -> Result<(), Refusal> {
         let numbers: Vec<_> = listed.iter().map(|listed| listed.number).collect();
         self.person.mark(&numbers, true).await?;
         Ok(())
     }
 
     /// Feeds of a stream; `None` if it consists of something else.
-    pub(crate) fn feeds_of(&self, stream: &Stream) -> Option<Vec<&ShelvedFeed>> {
+    pub(crate) fn feeds_of(&self, stream: &Stream) -> Option<Vec<&FeedView>> {
         const TOP: &Folder = &Folder::TOP;
         let folder = match stream {
-            Stream::All => return Some(self.shelf.feeds().iter().collect()),
+            Stream::All => return Some(self.subscription_view.feeds().iter().collect()),
             Stream::Feed(name) => return Some(self.feed(name).into_iter().collect()),
             Stream::Folder(FolderNumber::TOP) => TOP,
-            Stream::Folder(number) => self.folders.numbered_as(*number)?,
-            Stream::Label(label) => self.folders.called(label)?,
+            Stream::Folder(number) => self.folders.find_by_number(*number)?,
+            Stream::Label(label) => self.folders.find_by_name(label)?,
             _ => return None,
         };
-        let feeds = self.shelf.feeds().iter();
+        let feeds = self.subscription_view.feeds().iter();
         Some(feeds.filter(|feed| feed.subscription.folder == *folder).collect())
     }
 }

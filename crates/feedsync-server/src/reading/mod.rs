@@ -1,14 +1,15 @@
 //! Reading state of a user and the articles that it concerns, for the pages and for newsreader interfaces.
 
 pub(crate) mod articles;
+pub(crate) mod discovery;
 pub(crate) mod filing;
-pub(crate) mod finding;
 pub(crate) mod marking;
 
 use std::sync::Arc;
 
 use feedsync_aggregator::{
-    Icon, LibraryError, Newsreading, Person, ReadingError, Shelf, ShelvedFeed, select, total,
+    FeedView, Icon, LibraryError, Newsreading, Person, ReadingError, SubscriptionView, select,
+    total,
 };
 use feedsync_endpoint::{ReadingOwner, reading_collection};
 use feedsync_log::Millis;
@@ -80,7 +81,7 @@ impl From<LibraryError> for Refusal {
 pub(crate) struct Reading {
     pub(crate) newsreading: Newsreading,
     pub(crate) person: Arc<Person>,
-    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) subscription_view: Arc<SubscriptionView>,
     pub(crate) folders: Folders,
     pub(crate) now: Millis,
     pub(crate) cleaning: Cleaning,
@@ -99,31 +100,31 @@ impl Reading {
             require(&hub.endpoint, principal, Right::Append, Some(&collection)).await?;
         }
         let person = person(hub, call, reader.as_ref()).await?;
-        let shelf = person.shelf().await?;
+        let subscription_view = person.subscription_view().await?;
         let now = Millis::new(hub.endpoint.environment().now().micros() / 1_000);
-        let folders = folders(&person, &shelf);
+        let folders = folders(&person, &subscription_view);
         let cleaning = hub.cleaning.clone();
-        Ok(Self { newsreading, person, shelf, folders, now, cleaning })
+        Ok(Self { newsreading, person, subscription_view, folders, now, cleaning })
     }
 
     /// Reads the state again after a change.
     pub(crate) async fn refresh(&mut self) -> Result<(), Refusal> {
-        self.shelf = self.person.shelf().await?;
-        self.folders = folders(&self.person, &self.shelf);
+        self.subscription_view = self.person.subscription_view().await?;
+        self.folders = folders(&self.person, &self.subscription_view);
         Ok(())
     }
 
     pub(crate) fn subscriptions(&self) -> Vec<Subscription> {
-        self.shelf.feeds().iter().map(|feed| self.subscription(feed)).collect()
+        self.subscription_view.feeds().iter().map(|feed| self.subscription(feed)).collect()
     }
 
     /// Feeds of all articles that may be shown, including those of ended subscriptions.
     pub(crate) fn sources(&self) -> Vec<Subscription> {
-        let feeds = self.shelf.feeds().iter().chain(self.shelf.former());
+        let feeds = self.subscription_view.feeds().iter().chain(self.subscription_view.former());
         feeds.map(|feed| self.subscription(feed)).collect()
     }
 
-    pub(crate) fn subscription(&self, feed: &ShelvedFeed) -> Subscription {
+    pub(crate) fn subscription(&self, feed: &FeedView) -> Subscription {
         let kept = &feed.kept;
         Subscription {
             number: kept.number,
@@ -140,16 +141,16 @@ impl Reading {
         }
     }
 
-    pub(crate) fn feed(&self, name: &FeedName) -> Option<&ShelvedFeed> {
+    pub(crate) fn feed(&self, name: &FeedName) -> Option<&FeedView> {
         match name {
-            FeedName::Number(number) => self.shelf.feed(*number),
-            FeedName::Address(address) => self.shelf.feed_at(address),
+            FeedName::Number(number) => self.subscription_view.feed(*number),
+            FeedName::Address(address) => self.subscription_view.feed_at(address),
         }
     }
 
     /// Icon of a feed's site.
     pub(crate) async fn icon(&self, feed: FeedNumber) -> Result<Option<Icon>, Refusal> {
-        let Some(feed) = self.shelf.feed(feed) else { return Ok(None) };
+        let Some(feed) = self.subscription_view.feed(feed) else { return Ok(None) };
         let kept = self.newsreading.readers.library().icon(&feed.site()).await?;
         Ok(kept.and_then(|kept| kept.icon))
     }
@@ -159,7 +160,7 @@ impl Reading {
         asked: &feedsync_reader_api::Selection,
     ) -> Result<feedsync_aggregator::Selected, Refusal> {
         let library = &**self.newsreading.readers.library();
-        Ok(select(library, &self.shelf, &self.folders, asked, self.now).await?)
+        Ok(select(library, &self.subscription_view, &self.folders, asked, self.now).await?)
     }
 
     pub(crate) async fn total(
@@ -167,7 +168,7 @@ impl Reading {
         asked: &feedsync_reader_api::Selection,
     ) -> Result<u64, Refusal> {
         let library = &**self.newsreading.readers.library();
-        Ok(total(library, &self.shelf, &self.folders, asked, self.now).await?)
+        Ok(total(library, &self.subscription_view, &self.folders, asked, self.now).await?)
     }
 }
 
@@ -192,7 +193,13 @@ pub(crate) async fn person(
     Ok(person)
 }
 
-fn folders(person: &Person, shelf: &Shelf) -> Folders {
-    let made = person.made();
-    Folders::new(shelf.feeds().iter().map(|feed| &feed.subscription.folder).chain(&made))
+fn folders(person: &Person, subscription_view: &SubscriptionView) -> Folders {
+    let created_folders = person.created_folders();
+    Folders::new(
+        subscription_view
+            .feeds()
+            .iter()
+            .map(|feed| &feed.subscription.folder)
+            .chain(&created_folders),
+    )
 }

@@ -16,7 +16,7 @@ use feedsync_formats::ContentType;
 use feedsync_log::Millis;
 use feedsync_reader_api::ArticleNumber;
 use feedsync_reading_state::FeedAddress;
-use feedsync_server::{Config, Limits, Served, router};
+use feedsync_server::{Config, HubParts, Limits, router};
 use tempfile::TempDir;
 use tokio::sync::Notify;
 
@@ -25,7 +25,7 @@ use crate::access::world::user;
 pub(crate) const PASSWORD: &str = "correct horse battery";
 
 /// Default arrival time of articles.
-pub(crate) const CAME: u64 = 1_763_600_000_000;
+pub(crate) const ARRIVAL_TIME: u64 = 1_763_600_000_000;
 
 pub(crate) struct Newsroom {
     pub(crate) endpoint: Endpoint,
@@ -80,12 +80,12 @@ impl Newsroom {
         let directory = TempDir::new().unwrap();
         let library: Arc<dyn Library> = Arc::new(SqliteLibrary::open(directory.path()).unwrap());
         let finder = finder(Arc::clone(&library));
-        let bell = Arc::new(Notify::new());
-        let readers = Arc::new(Readers::new(Arc::clone(&library), Arc::clone(&bell), 1 << 30));
+        let notifier = Arc::new(Notify::new());
+        let readers = Arc::new(Readers::new(Arc::clone(&library), Arc::clone(&notifier), 1 << 30));
         let fetcher = Fetcher::new(Policy::new(Private::Refused)).unwrap();
-        let schedule = FeedSchedule::new(Arc::clone(&library), endpoint.clone(), fetcher, bell);
+        let schedule = FeedSchedule::new(Arc::clone(&library), endpoint.clone(), fetcher, notifier);
         let newsreading = Some(Newsreading { readers, schedule, finder });
-        let served = Served { newsreading, ..Served::from(endpoint.clone()) };
+        let served = HubParts { newsreading, ..HubParts::from(endpoint.clone()) };
         let limits = Limits { client_requests: 0, ..Limits::default() };
         let router = router(served, Config { limits, ..Config::default() });
         Self { endpoint, library, router, directory }
@@ -100,9 +100,13 @@ impl Newsroom {
     /// Marks a feed as unreadable.
     pub(crate) async fn fail(&self, feed: &str, fault: &str, failures: u32) {
         let fault = Some(fault.to_owned());
-        let state =
-            PollState { fault, failures, checked: Some(Millis::new(CAME)), ..PollState::default() };
-        self.settle(feed, Poll { state, document: None }, CAME).await;
+        let state = PollState {
+            fault,
+            failures,
+            checked: Some(Millis::new(ARRIVAL_TIME)),
+            ..PollState::default()
+        };
+        self.settle(feed, Poll { state, document: None }, ARRIVAL_TIME).await;
     }
 
     pub(crate) async fn settle(&self, feed: &str, poll: Poll, now: u64) {

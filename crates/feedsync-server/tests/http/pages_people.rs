@@ -6,7 +6,9 @@ use tokio::time::sleep;
 
 use crate::access::world::{bearer, collection, user};
 use crate::hub::{hub, text};
-use crate::pages_sessions::{ACCOUNT, BELIEVED, SECRET, days, goes_to, newest, visitor, world};
+use crate::pages_sessions::{
+    ACCOUNT, RIGHTS_CACHE_TIME, SECRET, days, goes_to, newest, visitor, world,
+};
 use crate::visitor::{Visitor, html};
 
 #[tokio::test]
@@ -38,7 +40,7 @@ async fn another_password_ends_the_other_sessions_and_no_token() {
     let act = newest(&world).await;
     assert_eq!((act.user, &*act.action), (Some(user("rita")), "set password"));
     assert!(!act.detail.contains("staple"));
-    sleep(BELIEVED).await;
+    sleep(RIGHTS_CACHE_TIME).await;
     assert!(here.page(ACCOUNT).await.contains("this one</span>"));
     assert_eq!(there.get(ACCOUNT).await.status(), StatusCode::SEE_OTHER);
     assert_eq!(world.get("/collections/notes", &program).await, 200);
@@ -107,7 +109,7 @@ async fn a_token_is_shown_in_the_one_answer_that_makes_it_and_allows_what_was_ch
         "/pages/account?said=revoked",
     );
     assert_eq!(newest(&world).await.action, "revoke token");
-    sleep(BELIEVED).await;
+    sleep(RIGHTS_CACHE_TIME).await;
     assert_eq!(world.get("/collections/notes", &bearer(&token)).await, 401);
 }
 
@@ -258,7 +260,7 @@ async fn without_users_pages_are_open_and_say_so_until_there_is_one() {
     }
     assert!(hub.endpoint.store().users().await.unwrap().is_empty());
     goes_to(&add("anna", SECRET, true).await, "/pages/login?to=%2Fpages%2Fusers");
-    sleep(BELIEVED).await;
+    sleep(RIGHTS_CACHE_TIME).await;
     goes_to(&visitor.get("/pages/users").await, "/pages/login?to=%2Fpages%2Fusers");
     goes_to(&visitor.sign_in("anna", SECRET, "/pages/users").await, "/pages/users");
     assert!(visitor.page("/pages/users").await.contains("administrator</span>"));

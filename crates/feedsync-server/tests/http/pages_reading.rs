@@ -9,7 +9,7 @@ use tower::ServiceExt as _;
 use crate::access::world::basic;
 use crate::browsing::faults;
 use crate::hub::{bytes, request, text};
-use crate::newsroom::{CAME, Newsroom, PASSWORD, article};
+use crate::newsroom::{ARRIVAL_TIME, Newsroom, PASSWORD, article};
 use crate::visitor::{Visitor, html};
 
 pub(crate) const HOME: &str = "/pages/reading";
@@ -24,7 +24,7 @@ pub(crate) async fn reading(count: u64) -> (Newsroom, Visitor) {
     for number in 1..=count {
         let (name, title) = (format!("n{number}"), format!("Title {number}."));
         let one = article(&name, &title, "<p>Some words</p>", number);
-        room.publish(FEED, vec![one], CAME).await;
+        room.publish(FEED, vec![one], ARRIVAL_TIME).await;
     }
     (room, anna)
 }

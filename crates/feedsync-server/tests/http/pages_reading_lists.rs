@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use feedsync_reader_api::ArticleNumber;
 use http::StatusCode;
 
-use crate::newsroom::{CAME, Newsroom, article};
+use crate::newsroom::{ARRIVAL_TIME, Newsroom, article};
 use crate::pages_reading::{FEED, HOME, LIST, done, reading, seen};
 use crate::visitor::{Visitor, hidden};
 
@@ -46,7 +46,7 @@ async fn a_list_is_walked_by_place_in_either_order() {
     let first = seen(&anna, LIST).await;
     done(&anna, LIST, &[("read", "120")]).await;
     let late = article("late", "Late", "", 500);
-    room.publish(FEED, vec![late], CAME).await;
+    room.publish(FEED, vec![late], ARRIVAL_TIME).await;
     assert_eq!(numbers(&seen(&anna, &next(&first).unwrap()).await), newest[50..100]);
     assert_eq!(numbers(&seen(&anna, LIST).await)[..2], [121, 119]);
     assert_eq!(numbers(&seen(&anna, &format!("{LIST}?show=all")).await)[..2], [121, 120]);
@@ -75,7 +75,7 @@ async fn lists_are_of_feeds_folders_and_tags_and_words_are_found_in_them() {
         article("b", "Oat milk", "<p>Soak the oats</p>", 1_000),
         article("a", "Bread", "<p>With <b>milk</b> and flour</p>", 900),
     ];
-    room.publish(other, articles, CAME).await;
+    room.publish(other, articles, ARRIVAL_TIME).await;
     let bread = room.library.search("flour", all(2)).await.unwrap()[0].number.get() as u64;
     let oats = 7 - bread;
     let home = seen(&anna, HOME).await;
@@ -111,7 +111,7 @@ async fn all_of_a_list_is_what_was_shown() {
     for (since, records) in [(5_000, 1), (1, 60)] {
         let (room, anna) = reading(60).await;
         let last = hidden(&seen(&anna, LIST).await, "last").unwrap();
-        room.publish(FEED, vec![article("since", "Since", "", since)], CAME + 1).await;
+        room.publish(FEED, vec![article("since", "Since", "", since)], ARRIVAL_TIME + 1).await;
         let before = room.log("anna").await.lines().count();
         done(&anna, LIST, &[("all", "1"), ("last", &last)]).await;
         assert_eq!(room.unread("anna").await, ["Since"]);
@@ -160,7 +160,7 @@ async fn a_part_of_a_list_is_marked_and_nothing_else() {
                 let feed = feeds[chance.below(2) as usize];
                 let at = round * 3 + chance.below(6);
                 let one = article(&format!("n{came}"), &format!("Title {came}"), "", at);
-                room.publish(feed, vec![one], CAME).await;
+                room.publish(feed, vec![one], ARRIVAL_TIME).await;
             }
         };
         publish(1 + chance.below(6), &mut chance).await;
@@ -182,7 +182,7 @@ async fn a_part_of_a_list_is_marked_and_nothing_else() {
             (chance.below(shown.len() as u64) as usize, hidden(&page, "last").unwrap());
         let at = ArticleNumber::new(shown[place] as i64);
         let at = room.library.named(&[at]).await.unwrap()[0].listed;
-        let at = format!("{}.{}", at.shown, at.number);
+        let at = format!("{}.{}", at.sort_date, at.number);
         let (name, marked) = match chance.below(3) {
             0 => ("all", &shown[..]),
             1 => ("above", &shown[..=place]),

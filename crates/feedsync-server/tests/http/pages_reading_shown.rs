@@ -8,7 +8,7 @@ use tower::ServiceExt as _;
 
 use crate::browsing::words;
 use crate::hub::{bytes, request, text};
-use crate::newsroom::{CAME, Newsroom, PASSWORD, article};
+use crate::newsroom::{ARRIVAL_TIME, Newsroom, PASSWORD, article};
 use crate::pages_reading::{FEED, HOME, LIST, done, reading, seen};
 use crate::visitor::{Visitor, html};
 
@@ -70,7 +70,7 @@ async fn hostile() -> (Newsroom, Visitor, usize) {
     };
     let count = articles.len();
     let document = PolledDocument { head, articles, ..PolledDocument::default() };
-    room.settle(FEED, Poll { document: Some(document), ..Poll::default() }, CAME).await;
+    room.settle(FEED, Poll { document: Some(document), ..Poll::default() }, ARRIVAL_TIME).await;
     let tag = [("action", "tag"), ("tag", "<script>alert(1)</script>")];
     done(&anna, &format!("{LIST}/1"), &tag).await;
     done(
@@ -138,7 +138,7 @@ async fn feed_content_runs_loads_and_redirects_nothing() {
 async fn pictures_are_loaded_where_they_are_asked_for_alone() {
     let (room, anna) = reading(0).await;
     let content = "<p>Words<img src=/cat.png alt='A cat'><img src='data:image/gif,x'><a href='more'>more</a></p>";
-    room.publish(FEED, vec![article("a/b", "Cat", content, 1)], CAME).await;
+    room.publish(FEED, vec![article("a/b", "Cat", content, 1)], ARRIVAL_TIME).await;
     let page = format!("{LIST}/1?feed=1");
     let shown = seen(&anna, &page).await;
     assert!(

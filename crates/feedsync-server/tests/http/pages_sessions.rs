@@ -16,7 +16,7 @@ pub(crate) const SECRET: &str = "correct horse";
 pub(crate) const ACCOUNT: &str = "/pages/account";
 
 /// Slightly more than the lifetime of cached rights.
-pub(crate) const BELIEVED: Duration = Duration::from_millis(1_100);
+pub(crate) const RIGHTS_CACHE_TIME: Duration = Duration::from_millis(1_100);
 
 /// A hub on which all users have the same password.
 pub(crate) async fn world() -> World {
@@ -239,7 +239,7 @@ async fn a_session_that_ended_costs_nothing_more_and_its_cookie_goes() {
     for token in world.endpoint.store().tokens(&user("rita")).await.unwrap() {
         world.endpoint.revoke_token(&user("rita"), token.digest).await.unwrap();
     }
-    sleep(BELIEVED).await;
+    sleep(RIGHTS_CACHE_TIME).await;
     goes_to(&visitor.get(ACCOUNT).await, "/pages/login?to=%2Fpages%2Faccount");
     assert!(visitor.cookie("feedsync-session").is_some());
     visitor.page("/pages/login?to=%2Fpages%2Faccount").await;

@@ -38,7 +38,7 @@ pub struct DocumentEntry {
     pub tree: Tree<BodyRef>,
     /// Number of its last change.
     pub number: ChangeNumber,
-    /// Attachments of stored revisions, if they were [requested](Wanted::with_attachments).
+    /// Attachments of stored revisions, if they were [requested](DocumentRequest::with_attachments).
     pub attachments: BTreeMap<Revision, Arc<[Attachment]>>,
 }
 

@@ -2,7 +2,7 @@
 
 use feedsync_core::Timestamp;
 use feedsync_formats::{ReadOptions, read_published};
-use feedsync_reader_api::{Asked, google, miniflux, nextcloud, ttrss};
+use feedsync_reader_api::{RawRequest, google, miniflux, nextcloud, ttrss};
 
 /// Reads any bytes as a published feed. Nothing panics, and each reading gives the same feed.
 pub fn published(bytes: &[u8]) -> usize {
@@ -51,7 +51,7 @@ pub fn newsreader(bytes: &[u8]) -> usize {
     let mut count = 0;
     for content_type in [None, Some("application/x-www-form-urlencoded"), Some("application/json")]
     {
-        let asked = Asked { method, path, query, content_type, body };
+        let asked = RawRequest { method, path, query, content_type, body };
         let outcomes = [
             google::read(&asked).map(drop),
             miniflux::read(&asked).map(drop),

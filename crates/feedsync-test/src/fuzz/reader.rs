@@ -4,7 +4,7 @@
 
 use feedsync_log::{Line, Stamp};
 use feedsync_reading_state::{
-    Change, FeedState, Filing, ReaderState, Snapshot, SubscriptionList, read_document,
+    Change, FeedState, ImportPolicy, ReaderState, Snapshot, SubscriptionList, read_document,
     write_document,
 };
 
@@ -19,7 +19,7 @@ pub fn records(bytes: &[u8]) -> usize {
         state.apply(&record);
         assert!(!state.apply(&record), "{record:?} is done twice");
         if let Some((feed, told)) = ReaderState::delta(&record) {
-            let [change] = &told.beyond(&FeedState::default(), &feed)[..] else {
+            let [change] = &told.changes_missing_in(&FeedState::default(), &feed)[..] else {
                 panic!("{record:?} does more than one thing")
             };
             assert_eq!(change.delta(), Some((feed, told)), "{record:?}");
@@ -27,7 +27,7 @@ pub fn records(bytes: &[u8]) -> usize {
         read += 1;
     }
     let mut told = ReaderState::default();
-    for change in state.beyond(&ReaderState::default()) {
+    for change in state.changes_missing_in(&ReaderState::default()) {
         told.apply_change(&change);
     }
     assert_eq!(told, state);
@@ -49,7 +49,7 @@ pub fn document(bytes: &[u8]) -> usize {
         assert!(!joined.join(state.clone()), "{written}");
         assert_eq!(write_document(&feed, &joined), written);
         let mut told = FeedState::default();
-        for change in state.beyond(&told, &feed) {
+        for change in state.changes_missing_in(&told, &feed) {
             let delta = change.delta().unwrap_or_else(|| panic!("{change:?} does nothing"));
             assert!(told.join(delta.1), "{change:?} was said");
         }
@@ -78,7 +78,9 @@ pub fn subscriptions(bytes: &[u8]) -> usize {
     let Ok(stamp) = "1.0@a".parse::<Stamp>() else { unreachable!("a stamp") };
     let take_in = |list: &SubscriptionList| {
         let mut state = ReaderState::default();
-        for (feed, action) in list.actions(&ReaderState::default().view(), Filing::Kept) {
+        for (feed, action) in
+            list.actions(&ReaderState::default().view(), ImportPolicy::KeepExisting)
+        {
             let change: Change = action.change(&feed, stamp.clone());
             assert!(state.apply_change(&change), "{change:?}");
         }
@@ -92,6 +94,6 @@ pub fn subscriptions(bytes: &[u8]) -> usize {
     assert!(again.refused.is_empty(), "{written}");
     assert_eq!(again.feeds.len(), list.feeds.len(), "{written}");
     assert_eq!(take_in(&again).view().opml("all"), written);
-    assert_eq!(again.actions(&state.view(), Filing::Listed), [], "{written}");
+    assert_eq!(again.actions(&state.view(), ImportPolicy::ReplaceExisting), [], "{written}");
     list.feeds.len()
 }

@@ -130,8 +130,8 @@ impl Ours {
         let title = ledger.next();
         let keep = Keep::Content { payload: self.titled(&title), deleted: Some(false) };
         let resolution = Resolution { resolved: which, keep };
-        let weighed = item.weighed(&resolution).unwrap();
-        let conflicts = weighed.into_iter().map(|index| &item.conflicts[index]);
+        let resolved_indices = item.resolved_indices(&resolution).unwrap();
+        let conflicts = resolved_indices.into_iter().map(|index| &item.conflicts[index]);
         let superseded = std::iter::once(&item.winner).chain(conflicts).map(title_of).collect();
         self.endpoint.resolve(&notes(), &item, resolution).await.unwrap();
         ledger.made(id.as_str(), &title, false, superseded);

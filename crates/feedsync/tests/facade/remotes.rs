@@ -5,6 +5,8 @@ use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::any;
 use feedsync::{Error, Login};
+use feedsync_endpoint::{NewToken, NewUser};
+use feedsync_store::{Grant, Role, Scope, TokenKind, UserName};
 
 use crate::scene::{Hub, nowhere, title, titled, titles, todo, versions};
 
@@ -52,6 +54,51 @@ async fn edits_of_two_replicas_meet_at_a_hub() {
     assert_eq!(titles(&one).await, titles(&other).await);
     assert!(titles(&one).await[0].contains("Oat milk"), "{:?}", titles(&one).await);
     assert!(one.conflicts().await.unwrap().is_empty());
+}
+
+/// A hub that refuses changes is offered them again at each sync, so that a reader who becomes an editor sends
+/// what waited.
+#[tokio::test]
+async fn changes_that_a_hub_refuses_are_offered_again_at_each_sync() {
+    let (hub, todo) = (Hub::new().await, todo().await);
+    let endpoint = hub.todo.replica().endpoint();
+    let user = |name: &str| UserName::new(name).unwrap();
+    for (name, administrator) in [("root", true), ("anna", false)] {
+        let new = NewUser { name: user(name), password: None, administrator };
+        endpoint.add_user(new).await.unwrap();
+    }
+    let role = async |role| {
+        let collection = "todo".parse().unwrap();
+        endpoint.grant(Grant { user: user("anna"), collection, role }).await.unwrap();
+    };
+    role(Role::Reader).await;
+    let new = NewToken {
+        user: user("anna"),
+        kind: TokenKind::Access,
+        label: "todo".to_owned(),
+        scope: Scope::default(),
+        expires: None,
+    };
+    let (secret, _) = endpoint.issue_token(new).await.unwrap();
+    todo.replica().sign_in(&hub.url(), Login::token(secret.as_str()).unwrap()).unwrap();
+    todo.add(titled("Milk")).await.unwrap();
+    for _ in 0..3 {
+        let report = todo.sync(&hub.url()).await.unwrap();
+        assert_eq!(report.sent, 0);
+        assert_eq!(report.warnings.len(), 1, "{report:?}");
+    }
+    role(Role::Editor).await;
+    // The hub caches rights for a second.
+    let mut sent = 0;
+    for _ in 0..100 {
+        sent += todo.sync(&hub.url()).await.unwrap().sent;
+        if sent > 0 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    assert_eq!((sent, titles(&hub.todo).await), (1, vec!["Milk".to_owned()]));
+    assert!(todo.sync(&hub.url()).await.unwrap().warnings.is_empty());
 }
 
 #[tokio::test]

@@ -8,9 +8,9 @@ use serde::de::DeserializeOwned;
 
 use super::columns::{Columns, damaged, moment};
 use super::list::listed;
-use crate::library::article::{ArticleText, KeptArticle, NewArticle};
+use crate::library::article::{ArticleText, NewArticle, StoredArticle};
 use crate::library::error::LibraryError;
-use crate::library::listing::{Listed, NamedArticle};
+use crate::library::listing::{ListEntry, NamedArticle};
 use feedsync_reader_api::{ArticleNumber, FeedNumber};
 use feedsync_reading_state::ArticleId;
 
@@ -19,22 +19,28 @@ pub(super) fn add(
     connection: &Connection,
     feed: FeedNumber,
     article: &NewArticle,
-    shown: Millis,
+    sort_date: Millis,
     now: Millis,
 ) -> Result<ArticleNumber, LibraryError> {
-    let shown = moment(shown);
+    let sort_date = moment(sort_date);
     let number = connection
         .prepare_cached(
             "INSERT INTO articles (feed, shown, received, present, digest, name)
              VALUES (?1, ?2, ?3, 1, ?4, ?5)",
         )?
-        .insert(params![feed.get(), shown, moment(now), article.digest(), article.name.as_str()])?;
+        .insert(params![
+            feed.get(),
+            sort_date,
+            moment(now),
+            article.digest(),
+            article.name.as_str()
+        ])?;
     let published = moment(article.published.unwrap_or(now));
     connection
         .prepare_cached(
             "INSERT INTO listed (feed, shown, number, published) VALUES (?1, ?2, ?3, ?4)",
         )?
-        .execute(params![feed.get(), shown, number, published])?;
+        .execute(params![feed.get(), sort_date, number, published])?;
     let number = ArticleNumber::new(number);
     write_text(connection, number, article)?;
     Ok(number)
@@ -72,8 +78,8 @@ fn write_text(
             text.link,
             text.author,
             text.base,
-            list_out(&text.enclosures)?,
-            list_out(&text.categories)?,
+            encode_list(&text.enclosures)?,
+            encode_list(&text.categories)?,
             text.summary,
             text.content_type.name(),
             text.content,
@@ -87,7 +93,7 @@ fn write_text(
 pub(super) fn all(
     connection: &Connection,
     numbers: &[ArticleNumber],
-) -> Result<Vec<KeptArticle>, LibraryError> {
+) -> Result<Vec<StoredArticle>, LibraryError> {
     let mut statement = connection.prepare_cached(
         "SELECT number, feed, name, published, received, shown, changed, updated, title, link, author,
                 base, content, content_type, summary, enclosures, categories
@@ -104,14 +110,14 @@ pub(super) fn all(
     Ok(all)
 }
 
-fn article(columns: &mut Columns<'_>) -> Result<KeptArticle, LibraryError> {
-    Ok(KeptArticle {
+fn article(columns: &mut Columns<'_>) -> Result<StoredArticle, LibraryError> {
+    Ok(StoredArticle {
         number: columns.article()?,
         feed: columns.feed()?,
         name: columns.parsed()?,
         published: columns.moment()?,
         received: columns.moment()?,
-        shown: columns.moment()?,
+        sort_date: columns.moment()?,
         changed: columns.optional_moment()?,
         text: ArticleText {
             updated: columns.optional_moment()?,
@@ -122,8 +128,8 @@ fn article(columns: &mut Columns<'_>) -> Result<KeptArticle, LibraryError> {
             content: columns.get()?,
             content_type: content_type(columns.get()?),
             summary: columns.get()?,
-            enclosures: list_in(columns.get()?)?,
-            categories: list_in(columns.get()?)?,
+            enclosures: decode_list(columns.get()?)?,
+            categories: decode_list(columns.get()?)?,
         },
     })
 }
@@ -181,25 +187,25 @@ pub(super) fn by_name(
 }
 
 /// Deletes an article with all rows that belong to it; the row of its feed is not updated.
-pub(super) fn remove(connection: &Connection, article: &Listed) -> Result<(), LibraryError> {
+pub(super) fn remove(connection: &Connection, article: &ListEntry) -> Result<(), LibraryError> {
     let number = article.number.get();
     connection
         .prepare_cached("DELETE FROM listed WHERE feed = ?1 AND shown = ?2 AND number = ?3")?
-        .execute(params![article.feed.get(), moment(article.shown), number])?;
+        .execute(params![article.feed.get(), moment(article.sort_date), number])?;
     connection.prepare_cached("DELETE FROM articles WHERE number = ?1")?.execute([number])?;
     connection.prepare_cached("DELETE FROM words WHERE rowid = ?1")?.execute([number])?;
     Ok(())
 }
 
 /// Encodes a list; an empty one becomes `NULL`.
-fn list_out<T: Serialize>(list: &[T]) -> Result<Option<String>, LibraryError> {
+fn encode_list<T: Serialize>(list: &[T]) -> Result<Option<String>, LibraryError> {
     if list.is_empty() {
         return Ok(None);
     }
     serde_json::to_string(list).map(Some).map_err(|error| LibraryError::Database(error.into()))
 }
 
-fn list_in<T: DeserializeOwned>(text: Option<String>) -> Result<Vec<T>, LibraryError> {
+fn decode_list<T: DeserializeOwned>(text: Option<String>) -> Result<Vec<T>, LibraryError> {
     let read = |text: String| serde_json::from_str(&text).map_err(|error| damaged(&text, error));
     text.map_or(Ok(Vec::new()), read)
 }

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use feedsync_formats::Wishes;
+use feedsync_formats::PollingHints;
 use feedsync_log::Millis;
 use feedsync_reading_state::FeedAddress;
 use rusqlite::{Connection, Row, params};
 
 use super::columns::{Columns, moment};
 use crate::library::error::LibraryError;
-use crate::library::feed::{FeedHead, KeptFeed, PollState};
+use crate::library::feed::{FeedHead, PollState, StoredFeed};
 use feedsync_reader_api::FeedNumber;
 
-/// Columns that [`kept_feed`] reads, in its order.
+/// Columns that [`stored_feed`] reads, in its order.
 macro_rules! feed_columns {
     () => {
         "feeds.number, feeds.address, feeds.due, feeds.every, feeds.checked, feeds.changed, \
@@ -23,9 +23,9 @@ macro_rules! feed_columns {
 }
 pub(super) use feed_columns;
 
-pub(super) fn kept_feed(row: &Row<'_>) -> Result<KeptFeed, LibraryError> {
+pub(super) fn stored_feed(row: &Row<'_>) -> Result<StoredFeed, LibraryError> {
     let mut columns = Columns::of(row);
-    Ok(KeptFeed {
+    Ok(StoredFeed {
         number: columns.feed()?,
         address: columns.parsed()?,
         state: PollState {
@@ -39,8 +39,8 @@ pub(super) fn kept_feed(row: &Row<'_>) -> Result<KeptFeed, LibraryError> {
             failures: columns.number()?,
             fault: columns.get()?,
             gone: columns.get()?,
-            led_to: columns.optional_parsed()?,
-            wishes: Wishes {
+            redirect_target: columns.optional_parsed()?,
+            polling_hints: PollingHints {
                 every: columns
                     .get::<Option<u32>>()?
                     .map(|wished| Duration::from_secs(wished.into())),
@@ -64,21 +64,21 @@ pub(super) fn kept_feed(row: &Row<'_>) -> Result<KeptFeed, LibraryError> {
 pub(super) fn by_number(
     connection: &Connection,
     number: FeedNumber,
-) -> Result<Option<KeptFeed>, LibraryError> {
+) -> Result<Option<StoredFeed>, LibraryError> {
     let sql = concat!("SELECT ", feed_columns!(), " FROM feeds WHERE number = ?1");
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([number.get()])?;
-    rows.next()?.map(kept_feed).transpose()
+    rows.next()?.map(stored_feed).transpose()
 }
 
 pub(super) fn by_address(
     connection: &Connection,
     address: &FeedAddress,
-) -> Result<Option<KeptFeed>, LibraryError> {
+) -> Result<Option<StoredFeed>, LibraryError> {
     let sql = concat!("SELECT ", feed_columns!(), " FROM feeds WHERE address = ?1");
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([address.as_str()])?;
-    rows.next()?.map(kept_feed).transpose()
+    rows.next()?.map(stored_feed).transpose()
 }
 
 /// Stores the state of polling and ends the claim; returns whether the feed exists.
@@ -108,10 +108,13 @@ pub(super) fn write_state(
             state.failures,
             state.fault,
             state.gone,
-            state.led_to.as_ref().map(FeedAddress::as_str),
-            state.wishes.every.map(|every| u32::try_from(every.as_secs()).unwrap_or(u32::MAX)),
-            state.wishes.idle_hours,
-            state.wishes.idle_days,
+            state.redirect_target.as_ref().map(FeedAddress::as_str),
+            state
+                .polling_hints
+                .every
+                .map(|every| u32::try_from(every.as_secs()).unwrap_or(u32::MAX)),
+            state.polling_hints.idle_hours,
+            state.polling_hints.idle_days,
         ])?;
     Ok(written > 0)
 }

@@ -5,12 +5,12 @@ use rusqlite::{Connection, params};
 
 use super::columns::{Columns, moment};
 use crate::library::error::LibraryError;
-use crate::library::icon::{Icon, KeptIcon, Origin};
+use crate::library::icon::{Icon, Origin, StoredIcon};
 
 pub(super) fn icon(
     connection: &Connection,
     origin: &Origin,
-) -> Result<Option<KeptIcon>, LibraryError> {
+) -> Result<Option<StoredIcon>, LibraryError> {
     let sql = "SELECT checked, media_type, bytes FROM icons WHERE origin = ?1";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([origin.as_str()])?;
@@ -19,7 +19,7 @@ pub(super) fn icon(
     let checked = columns.moment()?;
     let (media_type, bytes): (Option<String>, Option<Vec<u8>>) = (columns.get()?, columns.get()?);
     let icon = media_type.zip(bytes).map(|(media_type, bytes)| Icon { media_type, bytes });
-    Ok(Some(KeptIcon { checked, icon }))
+    Ok(Some(StoredIcon { checked, icon }))
 }
 
 pub(super) fn set(

@@ -5,21 +5,23 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use feedsync_log::Millis;
-use feedsync_reading_state::{ArticleId, FeedAddress, Remembered};
+use feedsync_reading_state::{ArticleId, FeedAddress, IdentificationState};
 
-use super::sweep::Forgotten;
-use super::writer::Outlives;
+use super::sweep::FeedDeletion;
+use super::writer::Durability;
 use super::{
     SqliteLibrary, articles, feeds, icons, list, lookups, polling, search, settle, subscriptions,
     sweep,
 };
-use crate::library::article::{KeptArticle, MOST_TEXT};
+use crate::library::article::{MAX_TEXT_BYTES, StoredArticle};
 use crate::library::contract::Library;
 use crate::library::error::LibraryError;
-use crate::library::feed::{DueFeed, KeptFeed};
-use crate::library::icon::{Icon, KeptIcon, MOST_ICON, Origin};
-use crate::library::listing::{Keep, Listed, MOST_SHOWN, MOST_WORDS, NamedArticle, Selection};
-use crate::library::poll::{Poll, Settled, few};
+use crate::library::feed::{DueFeed, StoredFeed};
+use crate::library::icon::{Icon, MAX_ICON_BYTES, Origin, StoredIcon};
+use crate::library::listing::{
+    ArticleFilter, ListEntry, MAX_LOADED, MAX_QUERY_BYTES, NamedArticle, Selection,
+};
+use crate::library::poll::{Poll, PollChanges, check_count};
 use crate::library::reader_name::ReaderName;
 use crate::library::retention::Retention;
 use feedsync_reader_api::{ArticleNumber, FeedNumber};
@@ -34,10 +36,10 @@ impl Library for SqliteLibrary {
     ) -> Result<(), LibraryError> {
         let (reader, feeds) = (reader.clone(), feeds.clone());
         let set = move |connection: &_| subscriptions::set(connection, &reader, &feeds, now);
-        self.writer.run(Outlives::Power, set).await
+        self.writer.run(Durability::Power, set).await
     }
 
-    async fn subscriptions(&self, reader: &ReaderName) -> Result<Vec<KeptFeed>, LibraryError> {
+    async fn subscriptions(&self, reader: &ReaderName) -> Result<Vec<StoredFeed>, LibraryError> {
         let reader = reader.clone();
         self.readers.read(move |connection| subscriptions::of(connection, &reader)).await
     }
@@ -46,11 +48,11 @@ impl Library for SqliteLibrary {
         self.readers.read(subscriptions::readers).await
     }
 
-    async fn feed(&self, number: FeedNumber) -> Result<Option<KeptFeed>, LibraryError> {
+    async fn feed(&self, number: FeedNumber) -> Result<Option<StoredFeed>, LibraryError> {
         self.readers.read(move |connection| feeds::by_number(connection, number)).await
     }
 
-    async fn feed_at(&self, address: &FeedAddress) -> Result<Option<KeptFeed>, LibraryError> {
+    async fn feed_at(&self, address: &FeedAddress) -> Result<Option<StoredFeed>, LibraryError> {
         let address = address.clone();
         self.readers.read(move |connection| feeds::by_address(connection, &address)).await
     }
@@ -62,33 +64,36 @@ impl Library for SqliteLibrary {
         most: usize,
     ) -> Result<Vec<DueFeed>, LibraryError> {
         let claim = move |connection: &_| polling::claim(connection, now, until, most);
-        self.writer.run(Outlives::Process, claim).await
+        self.writer.run(Durability::Process, claim).await
     }
 
     async fn next_due(&self) -> Result<Option<Millis>, LibraryError> {
         self.readers.read(polling::next_due).await
     }
 
-    async fn hasten(&self, feeds: &[FeedNumber], now: Millis) -> Result<(), LibraryError> {
+    async fn make_due(&self, feeds: &[FeedNumber], now: Millis) -> Result<(), LibraryError> {
         let feeds = feeds.to_vec();
-        let hasten = move |connection: &_| polling::hasten(connection, &feeds, now);
-        self.writer.run(Outlives::Process, hasten).await
+        let make_due = move |connection: &_| polling::make_due(connection, &feeds, now);
+        self.writer.run(Durability::Process, make_due).await
     }
 
-    async fn held(&self, host: &str, now: Millis) -> Result<Option<Millis>, LibraryError> {
+    async fn host_hold(&self, host: &str, now: Millis) -> Result<Option<Millis>, LibraryError> {
         let host = host.to_owned();
-        self.readers.read(move |connection| polling::held(connection, &host, now)).await
+        self.readers.read(move |connection| polling::host_hold(connection, &host, now)).await
     }
 
     async fn hold(&self, host: &str, until: Millis, now: Millis) -> Result<(), LibraryError> {
-        few(host.len(), MOST_TEXT, "bytes", || "the host's name".to_owned())?;
+        check_count(host.len(), MAX_TEXT_BYTES, "bytes", || "the host's name".to_owned())?;
         let host = host.to_owned();
         let hold = move |connection: &_| polling::hold(connection, &host, until, now);
-        self.writer.run(Outlives::Process, hold).await
+        self.writer.run(Durability::Process, hold).await
     }
 
-    async fn remembered(&self, feed: FeedNumber) -> Result<Remembered, LibraryError> {
-        self.readers.read(move |connection| polling::remembered(connection, feed)).await
+    async fn identification_state(
+        &self,
+        feed: FeedNumber,
+    ) -> Result<IdentificationState, LibraryError> {
+        self.readers.read(move |connection| polling::identification_state(connection, feed)).await
     }
 
     async fn settle(
@@ -96,32 +101,37 @@ impl Library for SqliteLibrary {
         feed: FeedNumber,
         poll: Poll,
         now: Millis,
-    ) -> Result<Settled, LibraryError> {
+    ) -> Result<PollChanges, LibraryError> {
         poll.check()?;
         let gives = poll.document.is_some();
-        let outlives = if gives { Outlives::Power } else { Outlives::Process };
+        let durability = if gives { Durability::Power } else { Durability::Process };
         let settle = move |connection: &_| settle::settle(connection, feed, &poll, now);
-        self.writer.run(outlives, settle).await
+        self.writer.run(durability, settle).await
     }
 
     async fn before(&self, received: Millis) -> Result<Option<ArticleNumber>, LibraryError> {
         self.readers.read(move |connection| lookups::before(connection, received)).await
     }
 
-    async fn count_behind(
+    async fn count_after(
         &self,
         feed: FeedNumber,
-        shown: Option<Millis>,
+        sort_date: Option<Millis>,
     ) -> Result<u64, LibraryError> {
-        self.readers.read(move |connection| lookups::count_behind(connection, feed, shown)).await
+        self.readers.read(move |connection| lookups::count_after(connection, feed, sort_date)).await
     }
 
-    async fn list(&self, selection: Selection) -> Result<Vec<Listed>, LibraryError> {
+    async fn list(&self, selection: Selection) -> Result<Vec<ListEntry>, LibraryError> {
         self.readers.read(move |connection| list::list(connection, &selection)).await
     }
 
-    async fn articles(&self, numbers: &[ArticleNumber]) -> Result<Vec<KeptArticle>, LibraryError> {
-        few(numbers.len(), MOST_SHOWN, "numbers", || "the list of articles to show".to_owned())?;
+    async fn articles(
+        &self,
+        numbers: &[ArticleNumber],
+    ) -> Result<Vec<StoredArticle>, LibraryError> {
+        check_count(numbers.len(), MAX_LOADED, "numbers", || {
+            "the list of articles to show".to_owned()
+        })?;
         let numbers = numbers.to_vec();
         self.readers.read(move |connection| articles::all(connection, &numbers)).await
     }
@@ -129,7 +139,7 @@ impl Library for SqliteLibrary {
     async fn count(
         &self,
         feeds: &[FeedNumber],
-        keep: Option<Keep>,
+        keep: Option<ArticleFilter>,
     ) -> Result<BTreeMap<FeedNumber, u64>, LibraryError> {
         let feeds = feeds.to_vec();
         self.readers.read(move |connection| list::count(connection, &feeds, keep.as_ref())).await
@@ -156,8 +166,12 @@ impl Library for SqliteLibrary {
         self.readers.read(move |connection| articles::by_name(connection, feed, &names)).await
     }
 
-    async fn search(&self, words: &str, selection: Selection) -> Result<Vec<Listed>, LibraryError> {
-        few(words.len(), MOST_WORDS, "bytes", || "what is searched for".to_owned())?;
+    async fn search(
+        &self,
+        words: &str,
+        selection: Selection,
+    ) -> Result<Vec<ListEntry>, LibraryError> {
+        check_count(words.len(), MAX_QUERY_BYTES, "bytes", || "what is searched for".to_owned())?;
         let Some(query) = search::query(words) else { return Ok(Vec::new()) };
         let search = move |connection: &_| search::search(connection, &query, &selection);
         self.readers.read(search).await
@@ -168,16 +182,16 @@ impl Library for SqliteLibrary {
         let mut swept = 0;
         loop {
             let keep = Arc::clone(&keep);
-            let portion = move |connection: &_| sweep::portion(connection, feed, &keep);
-            let portion = self.writer.run(Outlives::Process, portion).await?;
+            let portion = move |connection: &_| sweep::delete_batch(connection, feed, &keep);
+            let portion = self.writer.run(Durability::Process, portion).await?;
             swept += portion as u64;
-            if portion < sweep::PORTION {
+            if portion < sweep::BATCH {
                 return Ok(swept);
             }
         }
     }
 
-    async fn forget(
+    async fn delete_abandoned_feeds(
         &self,
         abandoned_before: Millis,
         spared: &BTreeSet<FeedNumber>,
@@ -186,17 +200,18 @@ impl Library for SqliteLibrary {
         let spared = Arc::new(spared.clone());
         loop {
             let spared = Arc::clone(&spared);
-            let portion =
-                move |connection: &_| sweep::forget(connection, abandoned_before, &spared);
-            match self.writer.run(Outlives::Process, portion).await? {
-                Forgotten::Feed => forgotten += 1,
-                Forgotten::Articles => {}
-                Forgotten::Nothing => return Ok(forgotten),
+            let portion = move |connection: &_| {
+                sweep::delete_abandoned_feeds(connection, abandoned_before, &spared)
+            };
+            match self.writer.run(Durability::Process, portion).await? {
+                FeedDeletion::Feed => forgotten += 1,
+                FeedDeletion::Articles => {}
+                FeedDeletion::Nothing => return Ok(forgotten),
             }
         }
     }
 
-    async fn icon(&self, origin: &Origin) -> Result<Option<KeptIcon>, LibraryError> {
+    async fn icon(&self, origin: &Origin) -> Result<Option<StoredIcon>, LibraryError> {
         let origin = origin.clone();
         self.readers.read(move |connection| icons::icon(connection, &origin)).await
     }
@@ -208,11 +223,13 @@ impl Library for SqliteLibrary {
         now: Millis,
     ) -> Result<(), LibraryError> {
         if let Some(Icon { media_type, bytes }) = &icon {
-            few(bytes.len(), MOST_ICON, "bytes", || format!("the icon of {origin}"))?;
-            few(media_type.len(), MOST_TEXT, "bytes", || format!("the icon's type of {origin}"))?;
+            check_count(bytes.len(), MAX_ICON_BYTES, "bytes", || format!("the icon of {origin}"))?;
+            check_count(media_type.len(), MAX_TEXT_BYTES, "bytes", || {
+                format!("the icon's type of {origin}")
+            })?;
         }
         let origin = origin.clone();
         let set = move |connection: &_| icons::set(connection, &origin, icon.as_ref(), now);
-        self.writer.run(Outlives::Process, set).await
+        self.writer.run(Durability::Process, set).await
     }
 }

@@ -12,12 +12,12 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension as _};
 
 use super::columns::{Columns, moment};
 use crate::library::error::LibraryError;
-use crate::library::listing::{Keep, Listed, MOST_LISTED, Place, Selection};
+use crate::library::listing::{ArticleFilter, ListEntry, ListPosition, MAX_LISTED, Selection};
 use feedsync_reader_api::{ArticleNumber, FeedNumber};
 
 /// Sizes of the first and of the largest batch of a feed, in rows.
-const FIRST_PIECE: usize = 16;
-const LARGEST_PIECE: usize = 1_024;
+const FIRST_BATCH: usize = 16;
+const MAX_BATCH: usize = 1_024;
 
 /// Each query has the parameters feed, exclusive bound, and maximum number of rows.
 const NEWEST_FIRST: &str = "SELECT number, feed, published, shown FROM listed
@@ -36,13 +36,16 @@ const HIGHEST: &str = "SELECT max(number) FROM listed WHERE feed = ?1";
 pub(super) fn list(
     connection: &Connection,
     selection: &Selection,
-) -> Result<Vec<Listed>, LibraryError> {
-    let most = selection.most.min(MOST_LISTED);
+) -> Result<Vec<ListEntry>, LibraryError> {
+    let most = selection.most.min(MAX_LISTED);
     let range = Range::of(selection);
     let mut statement = connection.prepare_cached(range.sql())?;
-    let mut shelves = shelves(connection, &selection.feeds, &range)?;
-    let next =
-        shelves.iter().enumerate().map(|(shelf, of)| Next { rank: of.rank, row: None, shelf });
+    let mut feed_cursors = feed_cursors(connection, &selection.feeds, &range)?;
+    let next = feed_cursors.iter().enumerate().map(|(feed_cursor, of)| Next {
+        rank: of.rank,
+        row: None,
+        feed_cursor,
+    });
     let mut next: BinaryHeap<Next> = next.collect();
     let mut list = Vec::new();
     while list.len() < most
@@ -54,7 +57,7 @@ pub(super) fn list(
         {
             list.push(row);
         }
-        match shelves[first.shelf].next(&mut statement, &range)? {
+        match feed_cursors[first.feed_cursor].next(&mut statement, &range)? {
             Some(row) => {
                 first.rank = range.rank_of(row.place());
                 first.row = Some(row);
@@ -69,7 +72,7 @@ pub(super) fn list(
 pub(super) fn count(
     connection: &Connection,
     feeds: &[FeedNumber],
-    keep: Option<&Keep>,
+    keep: Option<&ArticleFilter>,
 ) -> Result<BTreeMap<FeedNumber, u64>, LibraryError> {
     let mut total = connection.prepare_cached("SELECT articles FROM feeds WHERE number = ?1")?;
     let mut all = connection.prepare_cached(
@@ -93,7 +96,7 @@ pub(super) fn count(
     Ok(counts)
 }
 
-/// A position in one of the two orders, or a bound between positions: `shown` and the number, or the number
+/// A position in one of the two orders, or a bound between positions: `sort_date` and the number, or the number
 /// alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Bound(i64, i64);
@@ -140,10 +143,10 @@ impl Range {
         }
     }
 
-    fn bound(&self, place: Place) -> Bound {
+    fn bound(&self, place: ListPosition) -> Bound {
         match self.by_number {
             true => Bound(place.number.get(), 0),
-            false => Bound(moment(place.shown), place.number.get()),
+            false => Bound(moment(place.sort_date), place.number.get()),
         }
     }
 
@@ -152,11 +155,11 @@ impl Range {
     }
 
     /// Sort key of a position in the order of the list.
-    pub(super) fn rank_of(&self, place: Place) -> Rank {
+    pub(super) fn rank_of(&self, place: ListPosition) -> Rank {
         self.rank(self.bound(place))
     }
 
-    fn holds(&self, place: Place) -> bool {
+    fn holds(&self, place: ListPosition) -> bool {
         let place = self.bound(place);
         self.low < place && place < self.high
     }
@@ -165,8 +168,8 @@ impl Range {
 /// Next candidate of a feed: a row, or an upper bound while the feed was not read.
 struct Next {
     rank: Rank,
-    row: Option<Listed>,
-    shelf: usize,
+    row: Option<ListEntry>,
+    feed_cursor: usize,
 }
 
 impl Ord for Next {
@@ -190,7 +193,7 @@ impl PartialEq for Next {
 impl Eq for Next {}
 
 /// Articles of one feed.
-struct Shelf {
+struct FeedCursor {
     feed: FeedNumber,
     /// Upper bound of the rank of the remaining articles.
     rank: Rank,
@@ -198,19 +201,19 @@ struct Shelf {
     from: Bound,
     /// Size of the next batch; 0 after the last one.
     piece: usize,
-    rows: std::vec::IntoIter<Listed>,
+    rows: std::vec::IntoIter<ListEntry>,
 }
 
 /// Creates the shelves of the feeds that may have articles in the range, without duplicates.
-fn shelves(
+fn feed_cursors(
     connection: &Connection,
     feeds: &[FeedNumber],
     range: &Range,
-) -> Result<Vec<Shelf>, LibraryError> {
+) -> Result<Vec<FeedCursor>, LibraryError> {
     let sql = if range.by_number { HIGHEST } else { NEWEST };
     let mut statement = connection.prepare_cached(sql)?;
     let feeds: BTreeSet<FeedNumber> = feeds.iter().copied().collect();
-    let mut shelves = Vec::with_capacity(feeds.len());
+    let mut feed_cursors = Vec::with_capacity(feeds.len());
     for feed in feeds {
         let last: Option<Option<i64>> =
             statement.query_row([feed.get()], |row| row.get(0)).optional()?;
@@ -221,23 +224,23 @@ fn shelves(
         }
         let from = if range.oldest_first { range.low } else { range.high };
         let first = if range.oldest_first { from } else { last.min(from) };
-        shelves.push(Shelf {
+        feed_cursors.push(FeedCursor {
             feed,
             rank: range.rank(first),
             from,
-            piece: FIRST_PIECE,
+            piece: FIRST_BATCH,
             rows: Vec::new().into_iter(),
         });
     }
-    Ok(shelves)
+    Ok(feed_cursors)
 }
 
-impl Shelf {
+impl FeedCursor {
     fn next(
         &mut self,
         statement: &mut CachedStatement<'_>,
         range: &Range,
-    ) -> Result<Option<Listed>, LibraryError> {
+    ) -> Result<Option<ListEntry>, LibraryError> {
         if self.rows.as_slice().is_empty() && self.piece > 0 {
             self.read(statement, range)?;
         }
@@ -260,18 +263,18 @@ impl Shelf {
             self.from = range.bound(last.place());
         }
         let is_last = piece.len() < self.piece;
-        self.piece = if is_last { 0 } else { LARGEST_PIECE.min(self.piece * 2) };
+        self.piece = if is_last { 0 } else { MAX_BATCH.min(self.piece * 2) };
         self.rows = piece.into_iter();
         Ok(())
     }
 }
 
-pub(super) fn listed(columns: &mut Columns<'_>) -> Result<Listed, LibraryError> {
-    Ok(Listed {
+pub(super) fn listed(columns: &mut Columns<'_>) -> Result<ListEntry, LibraryError> {
+    Ok(ListEntry {
         number: columns.article()?,
         feed: columns.feed()?,
         published: columns.moment()?,
-        shown: columns.moment()?,
+        sort_date: columns.moment()?,
     })
 }
 

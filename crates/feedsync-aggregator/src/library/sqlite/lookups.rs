@@ -20,20 +20,20 @@ pub(super) fn before(
     Ok(number.map(ArticleNumber::new))
 }
 
-pub(super) fn count_behind(
+pub(super) fn count_after(
     connection: &Connection,
     feed: FeedNumber,
-    shown: Option<Millis>,
+    sort_date: Option<Millis>,
 ) -> Result<u64, LibraryError> {
     // The total is stored with the feed.
-    let (sql, shown) = match shown {
+    let (sql, sort_date) = match sort_date {
         None => ("SELECT articles FROM feeds WHERE number = ?1 AND ?2 = 0", 0),
-        Some(shown) => {
-            ("SELECT count(*) FROM listed WHERE feed = ?1 AND shown > ?2", moment(shown))
+        Some(sort_date) => {
+            ("SELECT count(*) FROM listed WHERE feed = ?1 AND shown > ?2", moment(sort_date))
         }
     };
     let mut statement = connection.prepare_cached(sql)?;
     let count: Option<i64> =
-        statement.query_row((feed.get(), shown), |row| row.get(0)).optional()?;
+        statement.query_row((feed.get(), sort_date), |row| row.get(0)).optional()?;
     Ok(count.unwrap_or_default().cast_unsigned())
 }

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use feedsync_store::owned;
 
 use crate::library::error::LibraryError;
-use readers::Readers;
+use readers::ReadPool;
 use writer::Writer;
 
 /// Name of the file in the directory.
@@ -35,7 +35,7 @@ const FILE: &str = "articles.sqlite3";
 /// A library in the file `articles.sqlite3` of a directory. Dropping it writes the queued work and waits for its
 /// threads.
 pub struct SqliteLibrary {
-    readers: Readers,
+    readers: ReadPool,
     /// Dropped last: the last connection to close the file checkpoints the log completely.
     writer: Writer,
 }
@@ -54,7 +54,7 @@ impl SqliteLibrary {
         let threads = std::thread::available_parallelism().map_or(2, |count| count.get());
         let readers: Result<_, _> =
             (0..threads.clamp(2, 4)).map(|_| schema::connect_reader(&file)).collect();
-        Ok(Self { readers: Readers::start(readers?)?, writer: Writer::start(connection)? })
+        Ok(Self { readers: ReadPool::start(readers?)?, writer: Writer::start(connection)? })
     }
 
     /// Opens the library of a directory like [`SqliteLibrary::open`]. A damaged or foreign file is renamed to the

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use feedsync_log::Millis;
-use feedsync_reading_state::Remembered;
+use feedsync_reading_state::IdentificationState;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::columns::{Columns, damaged, moment};
 use super::feeds::{self, feed_columns};
 use crate::library::error::LibraryError;
-use crate::library::feed::{DueFeed, KeptFeed, MAX_CLAIM, MAX_HOLD, MAX_PAUSE};
+use crate::library::feed::{DueFeed, MAX_CLAIM, MAX_HOLD, MAX_PAUSE, StoredFeed};
 use feedsync_reader_api::FeedNumber;
 
 pub(super) fn claim(
@@ -18,7 +18,7 @@ pub(super) fn claim(
     until: Millis,
     most: usize,
 ) -> Result<Vec<DueFeed>, LibraryError> {
-    distrust(connection, now)?;
+    make_due_if_future(connection, now)?;
     let mut claimed = Vec::new();
     {
         let mut statement = connection.prepare_cached(concat!(
@@ -29,7 +29,7 @@ pub(super) fn claim(
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let mut rows = statement.query(params![moment(now), most])?;
         while let Some(row) = rows.next()? {
-            let KeptFeed { number, address, state, .. } = feeds::kept_feed(row)?;
+            let StoredFeed { number, address, state, .. } = feeds::stored_feed(row)?;
             claimed.push(DueFeed { number, address, state });
         }
     }
@@ -44,7 +44,7 @@ pub(super) fn claim(
 /// Makes feeds due now whose times were written while the clock was ahead. Such feeds were checked in the future,
 /// or are claimed or due later than [`MAX_CLAIM`], [`MAX_HOLD`] and [`MAX_PAUSE`] allow. Feeds that are being
 /// polled and feeds that are gone stay.
-fn distrust(connection: &Connection, now: Millis) -> Result<(), LibraryError> {
+fn make_due_if_future(connection: &Connection, now: Millis) -> Result<(), LibraryError> {
     let after = |pause| after(now, pause);
     // Each condition finds its rows by an index. The `+` excludes the other comparisons of `due` from that choice.
     let wrong = [
@@ -82,7 +82,7 @@ pub(super) fn next_due(connection: &Connection) -> Result<Option<Millis>, Librar
     rows.next()?.map_or(Ok(None), |row| Columns::of(row).optional_moment())
 }
 
-pub(super) fn hasten(
+pub(super) fn make_due(
     connection: &Connection,
     feeds: &[FeedNumber],
     now: Millis,
@@ -100,7 +100,7 @@ pub(super) fn hasten(
 
 /// Returns the time until which a host is on hold, if that is later than now, and not later than [`MAX_HOLD`]
 /// allows.
-pub(super) fn held(
+pub(super) fn host_hold(
     connection: &Connection,
     host: &str,
     now: Millis,
@@ -126,26 +126,26 @@ pub(super) fn hold(
     Ok(())
 }
 
-pub(super) fn remembered(
+pub(super) fn identification_state(
     connection: &Connection,
     feed: FeedNumber,
-) -> Result<Remembered, LibraryError> {
+) -> Result<IdentificationState, LibraryError> {
     let stored: Option<String> = connection
         .prepare_cached("SELECT articles FROM remembered WHERE feed = ?1")?
         .query_row([feed.get()], |row| row.get(0))
         .optional()?;
     let read = |text: String| serde_json::from_str(&text).map_err(|error| damaged(&text, error));
-    stored.map_or(Ok(Remembered::default()), read)
+    stored.map_or(Ok(IdentificationState::default()), read)
 }
 
 /// Stores the identification state of a feed, if it changed.
-pub(super) fn remember(
+pub(super) fn store_identification_state(
     connection: &Connection,
     feed: FeedNumber,
-    remembered: &Remembered,
+    identification_state: &IdentificationState,
 ) -> Result<(), LibraryError> {
-    let text =
-        serde_json::to_string(remembered).map_err(|error| LibraryError::Database(error.into()))?;
+    let text = serde_json::to_string(identification_state)
+        .map_err(|error| LibraryError::Database(error.into()))?;
     connection
         .prepare_cached(
             "INSERT INTO remembered (feed, articles) VALUES (?1, ?2)

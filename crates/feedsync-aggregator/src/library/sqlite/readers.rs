@@ -13,12 +13,12 @@ use crate::library::error::LibraryError;
 type Job = Box<dyn FnOnce(&Connection) + Send>;
 
 /// Thread pool. Dropping it ends the threads once the queue is empty.
-pub(super) struct Readers {
+pub(super) struct ReadPool {
     queue: Option<Sender<Job>>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Readers {
+impl ReadPool {
     pub(super) fn start(connections: Vec<Connection>) -> Result<Self, LibraryError> {
         let (queue, jobs) = channel::<Job>();
         let jobs = Arc::new(Mutex::new(jobs));
@@ -62,7 +62,7 @@ impl Readers {
     }
 }
 
-impl Drop for Readers {
+impl Drop for ReadPool {
     fn drop(&mut self) {
         self.queue = None;
         for thread in self.threads.drain(..) {

@@ -20,8 +20,8 @@ const MIGRATIONS: [&str; 4] = [
 ];
 
 /// Interval and number of attempts while another process writes, in total about a minute.
-const PAUSE: Duration = Duration::from_micros(500);
-const TRIES: i32 = 100_000;
+const RETRY_PAUSE: Duration = Duration::from_micros(500);
+const MAX_TRIES: i32 = 100_000;
 
 /// Opens a connection for writing.
 pub(super) fn connect(file: &Path) -> Result<Connection, LibraryError> {
@@ -29,7 +29,7 @@ pub(super) fn connect(file: &Path) -> Result<Connection, LibraryError> {
         file,
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     )?;
-    connection.busy_handler(Some(ask_again))?;
+    connection.busy_handler(Some(retry_if_busy))?;
     connection.set_prepared_statement_cache_capacity(64);
     let settings = "PRAGMA synchronous = NORMAL;
          PRAGMA fullfsync = ON;
@@ -47,9 +47,9 @@ pub(super) fn connect(file: &Path) -> Result<Connection, LibraryError> {
     }
 }
 
-fn ask_again(tries: i32) -> bool {
-    thread::sleep(PAUSE);
-    tries < TRIES
+fn retry_if_busy(tries: i32) -> bool {
+    thread::sleep(RETRY_PAUSE);
+    tries < MAX_TRIES
 }
 
 /// Opens a read-only connection.

@@ -8,11 +8,11 @@ use rusqlite::Connection;
 use super::articles;
 use super::list::{self, Range};
 use crate::library::error::LibraryError;
-use crate::library::listing::{Listed, MOST_LISTED, Selection};
+use crate::library::listing::{ListEntry, MAX_LISTED, Selection};
 
 /// Maximum number of matches that are looked up individually. With more matches, scanning the list finds enough
 /// of them soon.
-const FEW: usize = 5_000;
+const MAX_LOOKUPS: usize = 5_000;
 
 /// Builds an index query for all of these words. Each word is quoted, so that only quotes need escaping. Returns
 /// `None` if there are no words.
@@ -28,10 +28,10 @@ pub(super) fn search(
     connection: &Connection,
     query: &str,
     selection: &Selection,
-) -> Result<Vec<Listed>, LibraryError> {
+) -> Result<Vec<ListEntry>, LibraryError> {
     let numbers = matches(connection, query)?;
-    if numbers.len() <= FEW {
-        look_up(connection, numbers, selection)
+    if numbers.len() <= MAX_LOOKUPS {
+        fetch_matches(connection, numbers, selection)
     } else {
         walk(connection, numbers, selection)
     }
@@ -44,11 +44,11 @@ pub(super) fn matches(connection: &Connection, query: &str) -> Result<Vec<i64>, 
     Ok(statement.query_map([query], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
-fn look_up(
+fn fetch_matches(
     connection: &Connection,
     numbers: Vec<i64>,
     selection: &Selection,
-) -> Result<Vec<Listed>, LibraryError> {
+) -> Result<Vec<ListEntry>, LibraryError> {
     let feeds: BTreeSet<_> = selection.feeds.iter().collect();
     let range = Range::of(selection);
     let mut found = Vec::new();
@@ -60,7 +60,7 @@ fn look_up(
     })?;
     found.sort_by_key(|row| std::cmp::Reverse(range.rank_of(row.place())));
     let kept = found.into_iter().filter(|row| selection.keeps(row));
-    Ok(kept.take(selection.most.min(MOST_LISTED)).collect())
+    Ok(kept.take(selection.most.min(MAX_LISTED)).collect())
 }
 
 /// Scans the list; `numbers` must be in ascending order.
@@ -68,7 +68,7 @@ fn walk(
     connection: &Connection,
     numbers: Vec<i64>,
     selection: &Selection,
-) -> Result<Vec<Listed>, LibraryError> {
+) -> Result<Vec<ListEntry>, LibraryError> {
     let keep = selection.keep.clone();
     let mut selection = selection.clone();
     selection.keep = Some(Arc::new(move |row| {
@@ -142,13 +142,13 @@ mod tests {
                 ..Selection::default()
             };
             let selection = Selection {
-                keep: each.map(|each| -> crate::library::listing::Keep {
+                keep: each.map(|each| -> crate::library::listing::ArticleFilter {
                     Arc::new(move |row| row.number.get() % each == 0)
                 }),
                 ..selection
             };
             let numbers = matches(&connection, &query("a").unwrap()).unwrap();
-            let looked_up = look_up(&connection, numbers.clone(), &selection).unwrap();
+            let looked_up = fetch_matches(&connection, numbers.clone(), &selection).unwrap();
             prop_assert_eq!(looked_up, walk(&connection, numbers, &selection).unwrap());
         }
 

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::{articles, feeds, polling};
 use crate::library::article::NewArticle;
 use crate::library::error::LibraryError;
-use crate::library::poll::{LATE_AT_MOST, Poll, PolledDocument, Settled};
+use crate::library::poll::{MAX_LATENESS, Poll, PollChanges, PolledDocument};
 use feedsync_reader_api::{ArticleNumber, FeedNumber};
 
 pub(super) fn settle(
@@ -16,14 +16,14 @@ pub(super) fn settle(
     feed: FeedNumber,
     poll: &Poll,
     now: Millis,
-) -> Result<Settled, LibraryError> {
+) -> Result<PollChanges, LibraryError> {
     if !feeds::write_state(connection, feed, &poll.state)? {
         return Err(LibraryError::NoFeed(feed));
     }
-    let Some(document) = &poll.document else { return Ok(Settled::default()) };
+    let Some(document) = &poll.document else { return Ok(PollChanges::default()) };
     feeds::write_head(connection, feed, &document.head)?;
-    polling::remember(connection, feed, &document.remembered)?;
-    tell(connection, feed, document, now)
+    polling::store_identification_state(connection, feed, &document.identification_state)?;
+    store_articles(connection, feed, document, now)
 }
 
 /// Properties of a stored article that settling needs.
@@ -33,16 +33,16 @@ struct Known {
     is_present: bool,
 }
 
-fn tell(
+fn store_articles(
     connection: &Connection,
     feed: FeedNumber,
     document: &PolledDocument,
     now: Millis,
-) -> Result<Settled, LibraryError> {
-    let mut settled = Settled::default();
+) -> Result<PollChanges, LibraryError> {
+    let mut settled = PollChanges::default();
     let mut absent = present(connection, feed)?;
     let mut new = Vec::new();
-    for article in document.told() {
+    for article in document.deduplicated() {
         let Some(known) = known(connection, feed, article)? else {
             new.push(article);
             continue;
@@ -66,9 +66,9 @@ fn tell(
     let newest = feeds::newest(connection, feed)?;
     let mut reached = None;
     for article in new {
-        let shown = shown(dated(article, now), newest, now);
-        reached = reached.max(Some(shown));
-        settled.added.push(articles::add(connection, feed, article, shown, now)?);
+        let sort_date = sort_date(dated(article, now), newest, now);
+        reached = reached.max(Some(sort_date));
+        settled.added.push(articles::add(connection, feed, article, sort_date, now)?);
     }
     if let Some(reached) = reached {
         feeds::add_articles(connection, feed, settled.added.len(), reached)?;
@@ -82,9 +82,9 @@ fn dated(article: &NewArticle, now: Millis) -> Millis {
 }
 
 /// Sort date of a new article: its own date, or just above the newest article of its feed if it is
-/// [late](LATE_AT_MOST).
-fn shown(dated: Millis, newest: Option<Millis>, now: Millis) -> Millis {
-    let since = now.get().saturating_sub(LATE_AT_MOST.as_millis() as u64);
+/// [late](MAX_LATENESS).
+fn sort_date(dated: Millis, newest: Option<Millis>, now: Millis) -> Millis {
+    let since = now.get().saturating_sub(MAX_LATENESS.as_millis() as u64);
     match newest {
         Some(newest) if dated <= newest && dated.get() >= since => {
             Millis::new(newest.get() + 1).min(now)
@@ -122,7 +122,7 @@ fn set_present(connection: &Connection, number: i64, is_present: bool) -> Result
 #[cfg(test)]
 mod tests {
     use feedsync_formats::Entry;
-    use feedsync_reading_state::{Remembered, identify};
+    use feedsync_reading_state::{IdentificationState, identify};
     use proptest::prelude::*;
 
     use super::super::schema;
@@ -143,7 +143,7 @@ mod tests {
         PolledDocument {
             head: FeedHead { title: Some("a title".to_owned()), ..FeedHead::default() },
             articles: articles.iter().map(article).collect(),
-            remembered: identify(&entries, Remembered::default()).1,
+            identification_state: identify(&entries, IdentificationState::default()).1,
         }
     }
 
@@ -162,7 +162,7 @@ mod tests {
             let settle = |now| settle(&connection, FeedNumber::new(1), &poll, Millis::new(now)).unwrap();
             settle(50);
             let before = connection.total_changes();
-            prop_assert_eq!(settle(60), Settled::default());
+            prop_assert_eq!(settle(60), PollChanges::default());
             prop_assert_eq!(connection.total_changes() - before, 1);
         }
     }

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::columns::{Columns, moment};
 use super::feeds::{self, feed_columns};
 use crate::library::error::LibraryError;
-use crate::library::feed::KeptFeed;
+use crate::library::feed::StoredFeed;
 use crate::library::reader_name::ReaderName;
 
 pub(super) fn set(
@@ -104,7 +104,7 @@ fn unsubscribe(
 pub(super) fn of(
     connection: &Connection,
     reader: &ReaderName,
-) -> Result<Vec<KeptFeed>, LibraryError> {
+) -> Result<Vec<StoredFeed>, LibraryError> {
     let mut statement = connection.prepare_cached(concat!(
         "SELECT ",
         feed_columns!(),
@@ -114,7 +114,7 @@ pub(super) fn of(
     let mut rows = statement.query([reader.as_str()])?;
     let mut all = Vec::new();
     while let Some(row) = rows.next()? {
-        all.push(feeds::kept_feed(row)?);
+        all.push(feeds::stored_feed(row)?);
     }
     Ok(all)
 }

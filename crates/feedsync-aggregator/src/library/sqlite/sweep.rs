@@ -11,20 +11,20 @@ use super::columns::{Columns, moment};
 use super::list::listed;
 use super::{articles, feeds};
 use crate::library::error::LibraryError;
-use crate::library::listing::Listed;
+use crate::library::listing::ListEntry;
 use crate::library::retention::Retention;
 
 /// Maximum number of articles that are deleted in one transaction.
-pub(super) const PORTION: usize = 500;
+pub(super) const BATCH: usize = 500;
 
 /// Deletes a batch of articles that are not retained; returns their number. If that is less than a full batch,
 /// nothing remains to be deleted.
-pub(super) fn portion(
+pub(super) fn delete_batch(
     connection: &Connection,
     feed: FeedNumber,
     keep: &Retention,
 ) -> Result<usize, LibraryError> {
-    let Some((shown, number)) = oldest_of_the_newest(connection, feed, keep.newest)? else {
+    let Some((sort_date, number)) = oldest_of_the_newest(connection, feed, keep.newest)? else {
         return Ok(0);
     };
     let mut statement = connection.prepare_cached(
@@ -33,9 +33,9 @@ pub(super) fn portion(
           ORDER BY shown, number",
     )?;
     let since = moment(keep.received_since);
-    let mut rows = statement.query(params![feed.get(), shown, number, since])?;
+    let mut rows = statement.query(params![feed.get(), sort_date, number, since])?;
     let mut swept = Vec::new();
-    while swept.len() < PORTION
+    while swept.len() < BATCH
         && let Some(row) = rows.next()?
     {
         let mut columns = Columns::of(row);
@@ -70,7 +70,7 @@ fn oldest_of_the_newest(
 fn remove(
     connection: &Connection,
     feed: FeedNumber,
-    all: &[Listed],
+    all: &[ListEntry],
 ) -> Result<usize, LibraryError> {
     for article in all {
         articles::remove(connection, article)?;
@@ -100,7 +100,7 @@ fn abandoned(
 }
 
 /// Result of one step of deleting feeds.
-pub(super) enum Forgotten {
+pub(super) enum FeedDeletion {
     /// A feed was deleted.
     Feed,
     /// A batch of articles of a feed was deleted.
@@ -109,20 +109,20 @@ pub(super) enum Forgotten {
     Nothing,
 }
 
-pub(super) fn forget(
+pub(super) fn delete_abandoned_feeds(
     connection: &Connection,
     abandoned_before: Millis,
     spared: &BTreeSet<FeedNumber>,
-) -> Result<Forgotten, LibraryError> {
+) -> Result<FeedDeletion, LibraryError> {
     let Some(feed) = abandoned(connection, abandoned_before, spared)? else {
-        return Ok(Forgotten::Nothing);
+        return Ok(FeedDeletion::Nothing);
     };
     let mut some = Vec::new();
     {
         let mut statement = connection.prepare_cached(
             "SELECT number, feed, published, shown FROM listed WHERE feed = ?1 LIMIT ?2",
         )?;
-        let mut rows = statement.query([feed.get(), PORTION as i64])?;
+        let mut rows = statement.query([feed.get(), BATCH as i64])?;
         while let Some(row) = rows.next()? {
             some.push(listed(&mut Columns::of(row))?);
         }
@@ -130,7 +130,7 @@ pub(super) fn forget(
     if remove(connection, feed, &some)? == 0 {
         let sql = "DELETE FROM feeds WHERE number = ?1";
         connection.prepare_cached(sql)?.execute([feed.get()])?;
-        return Ok(Forgotten::Feed);
+        return Ok(FeedDeletion::Feed);
     }
     // If a reader subscribes now, the document must be fetched again, since some of its articles are deleted.
     connection
@@ -138,7 +138,7 @@ pub(super) fn forget(
             "UPDATE feeds SET etag = NULL, last_modified = NULL, digest = NULL WHERE number = ?1",
         )?
         .execute([feed.get()])?;
-    Ok(Forgotten::Articles)
+    Ok(FeedDeletion::Articles)
 }
 
 #[cfg(test)]
@@ -170,7 +170,7 @@ mod tests {
             text: ArticleText::default(),
             plain: "word".to_owned(),
         };
-        let articles = (0..PORTION + 1).map(article).collect();
+        let articles = (0..BATCH + 1).map(article).collect();
         let document = PolledDocument { articles, ..PolledDocument::default() };
         let state = PollState {
             etag: Some("\"one\"".to_owned()),
@@ -181,14 +181,15 @@ mod tests {
         let poll = Poll { state, document: Some(document) };
         settle::settle(&connection, feed, &poll, Millis::new(2)).unwrap();
         read(&[], 3);
-        let forget = |before| forget(&connection, Millis::new(before), &BTreeSet::new());
-        assert!(matches!(forget(4), Ok(Forgotten::Articles)));
+        let delete_abandoned_feeds =
+            |before| delete_abandoned_feeds(&connection, Millis::new(before), &BTreeSet::new());
+        assert!(matches!(delete_abandoned_feeds(4), Ok(FeedDeletion::Articles)));
         assert_eq!(search::matches(&connection, "word").unwrap().len(), 1);
         read(one, 5);
-        assert!(matches!(forget(6), Ok(Forgotten::Nothing)));
+        assert!(matches!(delete_abandoned_feeds(6), Ok(FeedDeletion::Nothing)));
         let kept = feeds::by_number(&connection, feed).unwrap().unwrap();
         assert_eq!((kept.articles, kept.state), (1, PollState::default()));
         let again = settle::settle(&connection, feed, &poll, Millis::new(7)).unwrap();
-        assert_eq!(again.added.len(), PORTION);
+        assert_eq!(again.added.len(), BATCH);
     }
 }

@@ -11,12 +11,12 @@ use tokio::sync::oneshot;
 use crate::library::error::LibraryError;
 
 /// Limits of the number of tasks in one commit, and of the time before it.
-const MOST_TASKS: usize = 512;
-const MOST_TIME: Duration = Duration::from_millis(50);
+const MAX_TASKS: usize = 512;
+const MAX_COMMIT_TIME: Duration = Duration::from_millis(50);
 
 /// Failure that a commit survives once it is acknowledged or visible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Outlives {
+pub(super) enum Durability {
     /// End of the process.
     Process,
     /// Power failure, which is required for commits that assign numbers.
@@ -25,7 +25,7 @@ pub(super) enum Outlives {
 
 /// A write in the queue.
 trait Task: Send {
-    fn outlives(&self) -> Outlives;
+    fn durability(&self) -> Durability;
     /// Performs the write; returns whether it is to be committed.
     fn run(&mut self, connection: &Connection) -> bool;
     /// Reports the result of `run`, or the reason why it was not committed.
@@ -33,7 +33,7 @@ trait Task: Send {
 }
 
 struct Work<T, F> {
-    outlives: Outlives,
+    durability: Durability,
     work: Option<F>,
     outcome: Result<T, LibraryError>,
     answer: oneshot::Sender<Result<T, LibraryError>>,
@@ -44,8 +44,8 @@ where
     T: Send,
     F: FnOnce(&Connection) -> Result<T, LibraryError> + Send,
 {
-    fn outlives(&self) -> Outlives {
-        self.outlives
+    fn durability(&self) -> Durability {
+        self.durability
     }
 
     fn run(&mut self, connection: &Connection) -> bool {
@@ -82,14 +82,14 @@ impl Writer {
     }
 
     /// Queues a write; completes when it is committed.
-    pub(super) async fn run<T, F>(&self, outlives: Outlives, work: F) -> Result<T, LibraryError>
+    pub(super) async fn run<T, F>(&self, durability: Durability, work: F) -> Result<T, LibraryError>
     where
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<T, LibraryError> + Send + 'static,
     {
         let stopped = || LibraryError::Unknown("the writing thread has ended".to_owned());
         let (answer, outcome) = oneshot::channel();
-        let task = Work { outlives, work: Some(work), outcome: Err(stopped()), answer };
+        let task = Work { durability, work: Some(work), outcome: Err(stopped()), answer };
         if let Some(queue) = &self.queue {
             queue.send(Box::new(task)).map_err(|_| stopped())?;
         }
@@ -115,7 +115,7 @@ fn write(connection: &Connection, tasks: &Receiver<Box<dyn Task>>) {
                 Err(_) => return,
             }
         }
-        while waiting.len() < MOST_TASKS
+        while waiting.len() < MAX_TASKS
             && let Ok(task) = tasks.try_recv()
         {
             waiting.push_back(task);
@@ -163,8 +163,8 @@ fn commit(
     done: &mut Vec<Box<dyn Task>>,
 ) -> Result<(), Failure> {
     let started = Instant::now();
-    let outlives = waiting.iter().map(|task| task.outlives()).max();
-    if let Err(error) = begin(connection, outlives.unwrap_or(Outlives::Process)) {
+    let durability = waiting.iter().map(|task| task.durability()).max();
+    if let Err(error) = begin(connection, durability.unwrap_or(Durability::Process)) {
         done.extend(waiting.pop_front());
         return Err(Failure::Before(error));
     }
@@ -172,17 +172,17 @@ fn commit(
         let run = savepoint(connection, &mut *task);
         done.push(task);
         run.map_err(Failure::Before)?;
-        if started.elapsed() >= MOST_TIME {
+        if started.elapsed() >= MAX_COMMIT_TIME {
             break;
         }
     }
     connection.execute_batch("COMMIT").map_err(Failure::Commit)
 }
 
-fn begin(connection: &Connection, outlives: Outlives) -> Result<(), rusqlite::Error> {
-    connection.execute_batch(match outlives {
-        Outlives::Process => "PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE",
-        Outlives::Power => "PRAGMA synchronous = FULL; BEGIN IMMEDIATE",
+fn begin(connection: &Connection, durability: Durability) -> Result<(), rusqlite::Error> {
+    connection.execute_batch(match durability {
+        Durability::Process => "PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE",
+        Durability::Power => "PRAGMA synchronous = FULL; BEGIN IMMEDIATE",
     })
 }
 
@@ -213,7 +213,7 @@ mod tests {
         let (directory, connection) = schema::empty();
         let writer = Writer::start(connection).unwrap();
         let write = |name: &'static str, fails: bool| {
-            writer.run(Outlives::Process, move |connection| {
+            writer.run(Durability::Process, move |connection| {
                 write_name(connection, name)?;
                 if fails { Err(LibraryError::Decision) } else { Ok(()) }
             })

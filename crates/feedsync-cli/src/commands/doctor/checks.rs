@@ -13,21 +13,21 @@ use feedsync_store::{
 };
 
 use super::Finding;
-use crate::context::{Context, Home};
+use crate::context::{Context, OpenEndpoint};
 use crate::dropped;
 use crate::failure::Failure;
 use crate::output::text;
-use crate::store::Opened;
+use crate::store::OpenStore;
 use crate::view::people;
 
 /// Maximum number of attempts to count a collection while other processes write to it.
-const TRIES: usize = 3;
+const MAX_ATTEMPTS: usize = 3;
 
 /// Maximum number of items near a bound that are listed for a collection.
 const MAX_ITEMS: usize = 20;
 
 /// Maximum number of missing blobs that are counted.
-const MOST_BLOBS: usize = 10_000;
+const MAX_BLOBS: usize = 10_000;
 
 /// Checks that only its owner can read a data directory, which holds items, hashes of passwords, and logins.
 #[cfg(unix)]
@@ -72,7 +72,7 @@ fn dropped(context: &Context) -> Vec<Finding> {
         Finding::warning("dropped", message).about(&dropped.name).advice(undrop)
     };
     let unreadable = dropped::faults(&context.data).into_iter().filter_map(|fault| match fault {
-        Failure::Said { message, hint, .. } => {
+        Failure::Message { message, hint, .. } => {
             Some(Finding::fault("dropped", message).advice(hint.unwrap_or_default()))
         }
         Failure::Faults | Failure::Closed => None,
@@ -99,14 +99,14 @@ pub(super) fn gateway(data: &Path) -> Result<Vec<Finding>, Failure> {
 }
 
 /// Runs all checks that need an open store.
-pub(super) async fn all(context: &Context, home: &Home) -> Result<Vec<Finding>, Failure> {
+pub(super) async fn all(context: &Context, home: &OpenEndpoint) -> Result<Vec<Finding>, Failure> {
     let mut findings = database(context, home).await?;
     findings.extend(dropped(context));
     findings.extend(articles(context));
     match contents(context, home).await {
         Ok(more) => findings.extend(more),
         // Further queries to a damaged database may fail.
-        Err(Failure::Said { message, .. })
+        Err(Failure::Message { message, .. })
             if findings.iter().any(|finding| finding.check == "database") =>
         {
             let message = format!("not all was checked: {message}");
@@ -124,7 +124,7 @@ fn restore_advice(context: &Context) -> String {
 }
 
 /// Checks the contents of the store.
-async fn contents(context: &Context, home: &Home) -> Result<Vec<Finding>, Failure> {
+async fn contents(context: &Context, home: &OpenEndpoint) -> Result<Vec<Finding>, Failure> {
     let mut findings = Vec::new();
     for collection in home.store.collections().await? {
         findings.extend(settings(context, &collection));
@@ -139,16 +139,16 @@ async fn contents(context: &Context, home: &Home) -> Result<Vec<Finding>, Failur
 }
 
 /// Checks the integrity of the database and, on a server, its settings.
-async fn database(context: &Context, home: &Home) -> Result<Vec<Finding>, Failure> {
+async fn database(context: &Context, home: &OpenEndpoint) -> Result<Vec<Finding>, Failure> {
     let of = |check, faults: Vec<String>, advice: &str| -> Vec<Finding> {
         let found = |fault| Finding::fault(check, fault).advice(advice);
         faults.into_iter().map(found).collect()
     };
     Ok(match &home.opened {
-        Opened::Sqlite(store) => {
+        OpenStore::Sqlite(store) => {
             of("database", faults_of(store.check().await)?, &restore_advice(context))
         }
-        Opened::Postgres(store) => {
+        OpenStore::Postgres(store) => {
             let advice = "go on from a backup of the database";
             let mut findings = of("database", faults_of(store.check().await)?, advice);
             for (setting, why) in store.check_server().await? {
@@ -189,7 +189,7 @@ fn settings(context: &Context, collection: &Collection) -> Vec<Finding> {
 /// Reports a collection that cannot also be a database because another database has its name.
 async fn database_name(
     context: &Context,
-    home: &Home,
+    home: &OpenEndpoint,
     collection: &Collection,
 ) -> Result<Option<Finding>, Failure> {
     let name = &collection.name;
@@ -209,10 +209,10 @@ async fn database_name(
 /// processes write to the collection.
 async fn counts(
     context: &Context,
-    home: &Home,
+    home: &OpenEndpoint,
     name: &CollectionName,
 ) -> Result<Option<Finding>, Failure> {
-    for _ in 0..TRIES {
+    for _ in 0..MAX_ATTEMPTS {
         let Some(before) = home.store.collection(name).await? else { return Ok(None) };
         let found = match count(home, name).await {
             Ok(found) => found,
@@ -244,7 +244,7 @@ async fn counts(
     Ok(Some(Finding::warning("counts", message).about(name)))
 }
 
-async fn count(home: &Home, name: &CollectionName) -> Result<[u64; 3], StoreError> {
+async fn count(home: &OpenEndpoint, name: &CollectionName) -> Result<[u64; 3], StoreError> {
     let mut found = [0; 3];
     let mut after = None;
     loop {
@@ -263,7 +263,7 @@ async fn count(home: &Home, name: &CollectionName) -> Result<[u64; 3], StoreErro
 /// Finds items that peers refuse, and items that are near a bound.
 async fn bounds(
     context: &Context,
-    home: &Home,
+    home: &OpenEndpoint,
     name: &CollectionName,
 ) -> Result<Vec<Finding>, Failure> {
     let mut findings = Vec::new();
@@ -328,12 +328,12 @@ fn bound(context: &Context, name: &CollectionName, item: &Item<Payload>) -> Opti
 
 async fn blobs(
     context: &Context,
-    home: &Home,
+    home: &OpenEndpoint,
     name: &CollectionName,
 ) -> Result<Option<Finding>, Failure> {
-    let lost = home.store.lost_blobs(name, Digest::from_bytes([0; 32]), MOST_BLOBS).await?;
+    let lost = home.store.lost_blobs(name, Digest::from_bytes([0; 32]), MAX_BLOBS).await?;
     let Some(first) = lost.first() else { return Ok(None) };
-    let more = if lost.len() == MOST_BLOBS { " or more" } else { "" };
+    let more = if lost.len() == MAX_BLOBS { " or more" } else { "" };
     let count = text::count(lost.len() as u64, "file");
     let message = format!("items name {count}{more} not here, such as {first}");
     let sync = context.command(&format!("sync {name}"));
@@ -341,7 +341,7 @@ async fn blobs(
     Ok(Some(Finding::warning("blobs", message).about(name).advice(advice)))
 }
 
-async fn users(context: &Context, home: &Home) -> Result<Vec<Finding>, Failure> {
+async fn users(context: &Context, home: &OpenEndpoint) -> Result<Vec<Finding>, Failure> {
     let mut findings = Vec::new();
     let users = home.store.users().await?;
     if !users.is_empty() && !users.iter().any(feedsync_store::User::may_administer) {
@@ -361,7 +361,7 @@ async fn users(context: &Context, home: &Home) -> Result<Vec<Finding>, Failure> 
     Ok(findings)
 }
 
-async fn remotes(context: &Context, home: &Home) -> Result<Vec<Finding>, Failure> {
+async fn remotes(context: &Context, home: &OpenEndpoint) -> Result<Vec<Finding>, Failure> {
     let mut findings = Vec::new();
     for remote in home.store.remotes(None).await? {
         let Some(failure) = &remote.state.failure else { continue };

@@ -14,7 +14,7 @@ use crate::arguments;
 use crate::commands::add::{NewItem, report_id};
 use crate::edited_file;
 use crate::failure::Failure;
-use crate::source::Way;
+use crate::source::NetworkAccess;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,7 +40,7 @@ pub(crate) struct Add {
 }
 
 impl Add {
-    pub(crate) async fn run(self, json: bool, way: &Way) -> Result<(), Failure> {
+    pub(crate) async fn run(self, json: bool, way: &NetworkAccess) -> Result<(), Failure> {
         self.new.check()?;
         let Self { edited, format, new } = self;
         let author = edited.author()?;

@@ -6,7 +6,7 @@ use crate::commands::conflicts::{end, shown};
 use crate::edited_file::{self, file_command};
 use crate::failure::Failure;
 use crate::output::{self, JsonArray};
-use crate::source::Way;
+use crate::source::NetworkAccess;
 use crate::view;
 
 const EXAMPLES: &str = "\
@@ -28,7 +28,7 @@ pub(crate) struct Conflicts {
 }
 
 impl Conflicts {
-    pub(crate) async fn run(self, json: bool, way: &Way) -> Result<(), Failure> {
+    pub(crate) async fn run(self, json: bool, way: &NetworkAccess) -> Result<(), Failure> {
         let (name, feed) = edited_file::read(&self.file, way).await?;
         let mut items = feed.items().iter().filter(|item| !item.conflicts.is_empty()).peekable();
         if json {

@@ -8,7 +8,7 @@ use crate::commands::content::Content;
 use crate::commands::edit::{edited, warn_if_deleted};
 use crate::edited_file::file_command;
 use crate::failure::Failure;
-use crate::source::Way;
+use crate::source::NetworkAccess;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,7 +31,7 @@ pub(crate) struct Edit {
 }
 
 impl Edit {
-    pub(crate) async fn run(self, json: bool, way: &Way) -> Result<(), Failure> {
+    pub(crate) async fn run(self, json: bool, way: &NetworkAccess) -> Result<(), Failure> {
         let seen = self.edited.seen()?;
         let payload = edited(self.content, way, &seen.winner.payload).await?;
         let base = Some(Base::from(&seen.winner));

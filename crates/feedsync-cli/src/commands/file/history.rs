@@ -6,7 +6,7 @@ use super::ShownItem;
 use crate::commands::history::drawn;
 use crate::failure::Failure;
 use crate::output;
-use crate::source::Way;
+use crate::source::NetworkAccess;
 use crate::view;
 
 const EXAMPLES: &str = "\
@@ -25,7 +25,7 @@ pub(crate) struct History {
 }
 
 impl History {
-    pub(crate) async fn run(self, json: bool, way: &Way) -> Result<(), Failure> {
+    pub(crate) async fn run(self, json: bool, way: &NetworkAccess) -> Result<(), Failure> {
         let (_, item) = self.shown.read(way).await?;
         match json {
             true => output::json(&view::conflict(&item)),

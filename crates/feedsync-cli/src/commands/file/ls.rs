@@ -7,7 +7,7 @@ use crate::commands::ls::row;
 use crate::edited_file;
 use crate::failure::{Failure, warn};
 use crate::output::{self, JsonArray, text};
-use crate::source::Way;
+use crate::source::NetworkAccess;
 use crate::view;
 
 const EXAMPLES: &str = "\
@@ -33,7 +33,7 @@ pub(crate) struct Ls {
 }
 
 impl Ls {
-    pub(crate) async fn run(self, json: bool, way: &Way) -> Result<(), Failure> {
+    pub(crate) async fn run(self, json: bool, way: &NetworkAccess) -> Result<(), Failure> {
         let (name, feed) = edited_file::read(&self.file, way).await?;
         for refused in feed.refused() {
             warn(&format!("{name}:{}", refused.reason));

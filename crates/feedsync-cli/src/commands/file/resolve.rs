@@ -5,7 +5,7 @@ use clap::{ArgGroup, Args};
 use super::EditedItem;
 use crate::commands::choice::Choice;
 use crate::failure::Failure;
-use crate::source::Way;
+use crate::source::NetworkAccess;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,7 +31,7 @@ pub(crate) struct Resolve {
 }
 
 impl Resolve {
-    pub(crate) async fn run(self, json: bool, way: &Way) -> Result<(), Failure> {
+    pub(crate) async fn run(self, json: bool, way: &NetworkAccess) -> Result<(), Failure> {
         let seen = self.edited.seen()?;
         let resolution = self.choice.resolution(way, &seen).await?;
         self.edited

@@ -7,7 +7,7 @@ use crate::commands::show::shown;
 use crate::edited_file::file_command;
 use crate::failure::Failure;
 use crate::output;
-use crate::source::Way;
+use crate::source::NetworkAccess;
 use crate::view;
 
 const EXAMPLES: &str = "\
@@ -25,7 +25,7 @@ pub(crate) struct Show {
 }
 
 impl Show {
-    pub(crate) async fn run(self, json: bool, way: &Way) -> Result<(), Failure> {
+    pub(crate) async fn run(self, json: bool, way: &NetworkAccess) -> Result<(), Failure> {
         let (name, item) = self.shown.read(way).await?;
         match json {
             true => output::json(&view::whole_item_of_file(&item)),

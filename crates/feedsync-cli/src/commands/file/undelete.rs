@@ -7,7 +7,7 @@ use super::EditedItem;
 use crate::commands::content::Content;
 use crate::commands::undelete::undeletion;
 use crate::failure::Failure;
-use crate::source::Way;
+use crate::source::NetworkAccess;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,7 +29,7 @@ pub(crate) struct Undelete {
 }
 
 impl Undelete {
-    pub(crate) async fn run(self, json: bool, way: &Way) -> Result<(), Failure> {
+    pub(crate) async fn run(self, json: bool, way: &NetworkAccess) -> Result<(), Failure> {
         let seen = self.edited.seen()?;
         let change = undeletion(self.content, way, &seen).await?;
         let base = Some(Base::from(&seen.winner));

@@ -154,18 +154,18 @@ impl Unsubscribe {
 
 impl Pause {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        self.one.steer(context, "pause").await
+        self.one.send_action(context, "pause").await
     }
 }
 
 impl Resume {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        self.one.steer(context, "resume").await
+        self.one.send_action(context, "resume").await
     }
 }
 
 impl One {
-    async fn steer(&self, context: &Context, how: &str) -> Result<(), Failure> {
+    async fn send_action(&self, context: &Context, how: &str) -> Result<(), Failure> {
         let gateway = self.which.gateway(context)?;
         let at = gateway.subscription(&self.subscription).await?;
         let view = gateway.post(&format!("{at}/{how}")).await?;

@@ -15,7 +15,7 @@ use crate::failure::{Failure, note};
 use crate::output::progress;
 
 /// Maximum size in bytes of a log of this endpoint to which a command appends. The hub has its own limit.
-const MOST: u64 = 1 << 40;
+const MAX_LOG_BYTES: u64 = 1 << 40;
 
 /// Opens the log at an address, of a local collection, or in a file.
 pub(crate) async fn access(context: &Context, named: &str) -> Result<Box<dyn LogAccess>, Failure> {
@@ -35,7 +35,7 @@ pub(crate) async fn access(context: &Context, named: &str) -> Result<Box<dyn Log
     })?;
     let home = context.open().await?;
     home.endpoint.collection(&name).await?;
-    Ok(Box::new(StoredLog::new(Arc::clone(home.endpoint.store()), name, MOST)))
+    Ok(Box::new(StoredLog::new(Arc::clone(home.endpoint.store()), name, MAX_LOG_BYTES)))
 }
 
 /// Reports a retry and its reason on a terminal.

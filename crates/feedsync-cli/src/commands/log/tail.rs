@@ -19,10 +19,10 @@ Examples:
 ";
 
 /// Interval between two reads of the log with `--follow`.
-const EVERY: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Maximum number of bytes at the end of the log that are read for the last lines.
-const LAST: u64 = 1 << 20;
+const MAX_TAIL_BYTES: u64 = 1 << 20;
 
 /// Print the last lines of a log, and what is appended
 ///
@@ -46,7 +46,7 @@ impl Tail {
         let mut printer = Printer { first: Some((self.lines, Vec::new())) };
         let mut position = Position::default();
         loop {
-            let mut session = Session::new(Some(position), Start::Last(LAST));
+            let mut session = Session::new(Some(position), Start::Last(MAX_TAIL_BYTES));
             synchronise(&*log, &mut session, &mut printer, &random).await?;
             present(&log.name(), &session)?;
             printer.begin()?;
@@ -54,7 +54,7 @@ impl Tail {
             if !self.follow {
                 return Ok(());
             }
-            sleep(EVERY).await;
+            sleep(POLL_INTERVAL).await;
         }
     }
 }

@@ -19,7 +19,7 @@ Examples:
 ";
 
 /// Maximum number of findings that are shown.
-const SHOWN: usize = 1_000;
+const MAX_SHOWN: usize = 1_000;
 
 /// Look for lines of a log that are torn, foreign, repeated or out of order
 ///
@@ -73,7 +73,7 @@ async fn check(log: &dyn LogAccess) -> Result<(Vec<Finding>, u64, Summary), Fail
     let (mut findings, mut count, mut offset) = (Vec::new(), 0, 0);
     let mut note = |found: Vec<Finding>| {
         count += found.len() as u64;
-        let room = SHOWN - findings.len();
+        let room = MAX_SHOWN - findings.len();
         findings.extend(found.into_iter().take(room));
     };
     let mut generation = None;

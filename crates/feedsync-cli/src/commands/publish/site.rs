@@ -8,9 +8,9 @@ use feedsync_formats::{sse, suffix};
 use feedsync_store::CollectionName;
 use serde_json::{Value, json};
 
-use crate::context::Home;
+use crate::context::OpenEndpoint;
 use crate::failure::{Failure, warn};
-use crate::feed_file::{Extent, FeedFile, Written};
+use crate::feed_file::{Extent, FeedFile, WrittenFeed};
 use crate::media_files::write_media;
 use crate::output::text;
 use crate::source::Target;
@@ -47,7 +47,7 @@ impl Feeds {
     /// Reads the feeds. Complete feeds are read last, so that their windows end no earlier than those of
     /// partial feeds.
     pub(super) async fn of(
-        home: &Home,
+        home: &OpenEndpoint,
         name: &CollectionName,
         is_sse: bool,
     ) -> Result<Self, Failure> {
@@ -72,7 +72,11 @@ impl Feeds {
 impl SseFeed {
     /// Reads an SSE feed. SSE names the end of a feed by a second. Therefore the function waits until that
     /// second is over.
-    async fn of(home: &Home, name: &CollectionName, is_complete: bool) -> Result<Self, Failure> {
+    async fn of(
+        home: &OpenEndpoint,
+        name: &CollectionName,
+        is_complete: bool,
+    ) -> Result<Self, Failure> {
         let mut publication = home.endpoint.publish_sse(name, is_complete).await?;
         if let Some(time) = publication.stable_in {
             tokio::time::sleep(time).await;
@@ -88,7 +92,7 @@ impl SseFeed {
 
 /// Directory that a web server serves.
 pub(super) struct Site<'a> {
-    home: &'a Home,
+    home: &'a OpenEndpoint,
     directory: &'a Path,
     /// Address of the directory.
     url: &'a str,
@@ -114,7 +118,7 @@ impl Feed<'_> {
 }
 
 impl<'a> Site<'a> {
-    pub(super) fn new(home: &'a Home, directory: &'a Path, url: &'a str) -> Self {
+    pub(super) fn new(home: &'a OpenEndpoint, directory: &'a Path, url: &'a str) -> Self {
         Self { home, directory, url: url.trim_end_matches('/') }
     }
 
@@ -165,7 +169,7 @@ impl<'a> Site<'a> {
             media: Some(&media),
         };
         let endpoint = &self.home.endpoint;
-        let Written { items, media, losses } = match feed.sse {
+        let WrittenFeed { items, media, losses } = match feed.sse {
             Some(dates) => feed_file.write_sse(endpoint, &mut target, dates).await?,
             None => feed_file.write(endpoint, &mut target, |_| {}).await?,
         };

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use feedsync_client::StoredReader;
-use feedsync_reading_state::{Filing, ReaderState, Snapshot, SubscriptionList};
+use feedsync_reading_state::{ImportPolicy, ReaderState, Snapshot, SubscriptionList};
 use serde_json::json;
 
 use super::{change, open};
@@ -41,11 +41,15 @@ impl Import {
             let snapshot = Snapshot::read(&source.bytes)
                 .map_err(|error| Failure::refused(format!("{}: {error}", source.name)))?;
             let feeds = snapshot.state.feeds().count();
-            (feeds, take_in(&mut reader, snapshot.state)?, 0, 0)
+            (feeds, merge_state(&mut reader, snapshot.state)?, 0, 0)
         } else {
             let list = SubscriptionList::read(&source.bytes)
                 .map_err(|error| Failure::document(&source.name, &error))?;
-            let filing = if self.refile { Filing::Listed } else { Filing::Kept };
+            let filing = if self.refile {
+                ImportPolicy::ReplaceExisting
+            } else {
+                ImportPolicy::KeepExisting
+            };
             let actions = list.actions(&reader.replica.state().view(), filing);
             for refused in &list.refused {
                 failure::warn(&text::line(&refused.to_string()));
@@ -68,9 +72,9 @@ impl Import {
 }
 
 /// Merges a state into the reader and stores it; returns the number of changes.
-fn take_in(reader: &mut StoredReader, state: ReaderState) -> Result<usize, Failure> {
-    let changes = state.beyond(reader.replica.state()).len();
-    if !reader.replica.take_in(state) {
+fn merge_state(reader: &mut StoredReader, state: ReaderState) -> Result<usize, Failure> {
+    let changes = state.changes_missing_in(reader.replica.state()).len();
+    if !reader.replica.merge_state(state) {
         return Ok(0);
     }
     reader.store()?;

@@ -25,7 +25,7 @@ pub(crate) struct List {}
 impl List {
     pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
         let replica = read(context)?;
-        let subscriptions = replica.state().view().filed();
+        let subscriptions = replica.state().view().subscriptions_by_folder();
         if context.json {
             let mut array = JsonArray::default();
             for subscription in &subscriptions {

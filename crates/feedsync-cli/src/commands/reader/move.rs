@@ -30,7 +30,7 @@ impl Move {
     pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
         let Self { feed, new_address } = self;
         let mut reader = open(context)?;
-        let actions = reader.replica.state().view().moving(&feed, &new_address);
+        let actions = reader.replica.state().view().move_actions(&feed, &new_address);
         finish(context, &mut reader, &actions, &format!("{feed} is at {new_address} now"))
     }
 }

@@ -1,7 +1,7 @@
 //! `feedsync reader subscribe` and `unsubscribe`
 
 use clap::Args;
-use feedsync_reading_state::{Action, FeedAddress, Folder, FolderName, Place, Title};
+use feedsync_reading_state::{Action, FeedAddress, Folder, FolderName, MoveTarget, Title};
 
 use super::{finish, known, open};
 use crate::context::Context;
@@ -68,9 +68,9 @@ impl Subscribe {
         let known = view.feed(feed);
         let beside = self.before.as_ref().or(self.after.as_ref());
         let place = match (self.before.clone(), self.after.clone()) {
-            (Some(other), _) => Some(Place::Before(other)),
-            (None, Some(other)) => Some(Place::After(other)),
-            (None, None) => (!known.is_subscribed()).then_some(Place::Last),
+            (Some(other), _) => Some(MoveTarget::Before(other)),
+            (None, Some(other)) => Some(MoveTarget::After(other)),
+            (None, None) => (!known.is_subscribed()).then_some(MoveTarget::Last),
         };
         let arranged = place.map(|place| view.arrange(std::slice::from_ref(feed), &place));
         let arranged = arranged.transpose().map_err(|error| {

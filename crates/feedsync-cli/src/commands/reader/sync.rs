@@ -65,7 +65,7 @@ impl Sync {
         let log = access(context, &named).await?;
         if self.begin_again {
             reader.replica.begin_again();
-            reader.replica.keep_by(log.address());
+            reader.replica.set_log(log.address());
         }
         let progress = Progress::spinner(&format!("synchronising with {}", log.name()));
         let done = reader.synchronise(&*log, self.begin_again).await;

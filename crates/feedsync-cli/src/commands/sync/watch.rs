@@ -4,7 +4,7 @@ use feedsync_client::{Direction, Pace, Session, SyncError, SyncTrigger, Watch};
 use feedsync_store::Remote;
 use tokio::task::JoinSet;
 
-use crate::commands::sync::{Shown, failure, print};
+use crate::commands::sync::{ProgressDisplay, failure, print};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -48,7 +48,7 @@ async fn follow(
             Err(error) => return Err(failure(&remote, error)),
         }
         let outcome = {
-            let shown = Shown::new(&remote);
+            let shown = ProgressDisplay::new(&remote);
             session.sync(&remote, direction, &shown, false).await
         };
         match outcome {

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::application::{Answer, Application};
 use super::until;
-use crate::support::Place;
+use crate::support::TestDirectory;
 
 pub(crate) struct Gateway<'p> {
-    place: &'p Place,
+    place: &'p TestDirectory,
     child: Option<Child>,
     /// Address for applications; `control` is the address for commands.
     pub(crate) address: String,
@@ -28,16 +28,16 @@ const SMALL_DISK: &str = "mkdir -p gateway && mount -t tmpfs -o size=6m tmpfs ga
      && head -c 3000000 /dev/zero >gateway/ballast && exec \"$0\" \"$@\"";
 
 impl<'p> Gateway<'p> {
-    pub(crate) fn start(place: &'p Place, allow: &str) -> Self {
+    pub(crate) fn start(place: &'p TestDirectory, allow: &str) -> Self {
         Self::allowing(place, Some(allow.to_owned()))
     }
 
     /// Starts a gateway with the default configuration.
-    pub(crate) fn unconfigured(place: &'p Place) -> Self {
+    pub(crate) fn unconfigured(place: &'p TestDirectory) -> Self {
         Self::allowing(place, None)
     }
 
-    fn allowing(place: &'p Place, allow: Option<String>) -> Self {
+    fn allowing(place: &'p TestDirectory, allow: Option<String>) -> Self {
         let free = || "127.0.0.1:0".to_owned();
         let (address, control) = (free(), free());
         let mut gateway =
@@ -47,7 +47,7 @@ impl<'p> Gateway<'p> {
     }
 
     /// Starts a gateway with little disk space; `None` if the user may not mount a disk.
-    pub(crate) fn on_a_small_disk(place: &'p Place, allow: &str) -> Option<Self> {
+    pub(crate) fn on_a_small_disk(place: &'p TestDirectory, allow: &str) -> Option<Self> {
         let arguments = ["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"];
         let mounted = Command::new("unshare").args(arguments).output();
         if !mounted.is_ok_and(|output| output.status.success()) {

@@ -3,23 +3,23 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
 
-use super::application::{Application, Way};
+use super::application::{Application, Route};
 use super::listing::{Member, members};
-use crate::support::Place;
+use crate::support::TestDirectory;
 
 /// Credentials of the user, for curl and as a header value.
 pub(crate) const LOGIN: &str = "anna:correct horse";
 pub(crate) const AUTHORIZATION: &str = "Basic YW5uYTpjb3JyZWN0IGhvcnNl";
 
 pub(crate) struct Hub<'p> {
-    place: &'p Place,
+    place: &'p TestDirectory,
     child: Option<Child>,
     address: String,
     login: Option<&'static str>,
 }
 
 impl<'p> Hub<'p> {
-    pub(crate) fn start(place: &'p Place) -> Self {
+    pub(crate) fn start(place: &'p TestDirectory) -> Self {
         let run = |arguments: &[&str]| {
             let (_, password) = LOGIN.split_once(':').unwrap();
             let run = place.run_with(&[&["--data", "hub"], arguments].concat(), password);
@@ -31,11 +31,11 @@ impl<'p> Hub<'p> {
     }
 
     /// Starts a hub with the default configuration: every user of this machine may do everything.
-    pub(crate) fn without_user(place: &'p Place) -> Self {
+    pub(crate) fn without_user(place: &'p TestDirectory) -> Self {
         Self::with(place, None)
     }
 
-    fn with(place: &'p Place, login: Option<&'static str>) -> Self {
+    fn with(place: &'p TestDirectory, login: Option<&'static str>) -> Self {
         let mut hub = Self { place, child: None, address: "127.0.0.1:0".to_owned(), login };
         hub.wake();
         let accept = br#"{"accept": ["image/*", "application/atom+xml;type=entry"]}"#;
@@ -82,7 +82,7 @@ impl<'p> Hub<'p> {
 
     /// An application that connects to the hub directly, signed in if the hub has a user.
     pub(crate) fn application(&self) -> Application {
-        Application::new(Way::Direct, self.login)
+        Application::new(Route::Direct, self.login)
     }
 
     /// Members of the collection at the hub.

@@ -9,29 +9,29 @@ use std::time::{Duration, Instant};
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 
-use super::PATIENCE;
-use super::entry::{Seen, document, read};
+use super::TIMEOUT;
+use super::entry::{ObservedMember, document, read};
 use super::http::{Answer, ask};
-use super::said::Said;
+use super::said::ResponseRecord;
 
 const ENTRY: &str = "application/atom+xml;type=entry";
 
 /// Maximum number of items that belong to an editor at once.
-const MOST: usize = 40;
+const MAX_ITEMS: usize = 40;
 
 pub(crate) struct Editor {
     name: String,
     address: SocketAddr,
     random: SmallRng,
     count: u64,
-    own: Vec<Own>,
+    own: Vec<OwnItem>,
     shared: Vec<String>,
-    said: Said,
+    said: ResponseRecord,
 }
 
 /// An item that only this editor edits.
-struct Own {
-    seen: Seen,
+struct OwnItem {
+    seen: ObservedMember,
     tag: String,
 }
 
@@ -44,16 +44,16 @@ impl Editor {
             count: 0,
             own: Vec::new(),
             shared,
-            said: Said::default(),
+            said: ResponseRecord::default(),
         }
     }
 
     /// Edits until `working` is false.
-    pub(crate) fn run(mut self, working: &AtomicBool) -> Said {
+    pub(crate) fn run(mut self, working: &AtomicBool) -> ResponseRecord {
         while working.load(Ordering::SeqCst) {
             match self.random.random_range(0..20) {
                 _ if self.own.is_empty() => self.create(),
-                0..=6 if self.own.len() < MOST => self.create(),
+                0..=6 if self.own.len() < MAX_ITEMS => self.create(),
                 0..=2 => self.delete(),
                 3..=14 => self.replace(),
                 _ => self.share(),
@@ -79,7 +79,7 @@ impl Editor {
                 return told;
             }
             self.said.untold += 1;
-            assert!(begin.elapsed() < PATIENCE, "{}: the hub does not come back", self.name);
+            assert!(begin.elapsed() < TIMEOUT, "{}: the hub does not come back", self.name);
             thread::sleep(Duration::from_millis(self.random.random_range(20..200)));
         }
     }
@@ -140,7 +140,7 @@ impl Editor {
 
     fn delete(&mut self) {
         let place = self.random.random_range(0..self.own.len());
-        let Own { seen, tag } = self.own.swap_remove(place);
+        let OwnItem { seen, tag } = self.own.swap_remove(place);
         let path = path(&seen.written.id);
         self.until_told(|editor| {
             let answer = editor.ask("DELETE", &path, &[("If-Match", tag.as_str())], "")?;
@@ -193,9 +193,9 @@ fn path(id: &str) -> String {
     format!("/collections/notes/items/{id}")
 }
 
-fn own(answer: &Answer) -> Own {
+fn own(answer: &Answer) -> OwnItem {
     let tag = answer.header("etag").expect("a tag").to_owned();
-    Own { seen: read(&answer.body), tag }
+    OwnItem { seen: read(&answer.body), tag }
 }
 
 fn text(answer: &Answer) -> String {

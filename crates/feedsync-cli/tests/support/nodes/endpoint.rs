@@ -18,9 +18,9 @@ use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 use tokio::time::sleep;
 
-use super::PATIENCE;
+use super::TIMEOUT;
 use super::entry::seen;
-use super::said::{Said, Written};
+use super::said::{AcknowledgedVersion, ResponseRecord};
 
 pub(crate) struct Merger {
     name: String,
@@ -32,8 +32,8 @@ pub(crate) struct Merger {
     shared: Vec<String>,
     own: Vec<ItemId>,
     /// Edits that the hub has not confirmed.
-    pending: Vec<Written>,
-    said: Said,
+    pending: Vec<AcknowledgedVersion>,
+    said: ResponseRecord,
 }
 
 impl Merger {
@@ -65,7 +65,7 @@ impl Merger {
             shared,
             own: Vec::new(),
             pending: Vec::new(),
-            said: Said::default(),
+            said: ResponseRecord::default(),
         }
     }
 
@@ -84,13 +84,13 @@ impl Merger {
     pub(crate) async fn settle(&mut self) {
         let begin = Instant::now();
         while !self.sync().await {
-            assert!(begin.elapsed() < PATIENCE, "{} cannot synchronise", self.name);
+            assert!(begin.elapsed() < TIMEOUT, "{} cannot synchronise", self.name);
             sleep(Duration::from_millis(100)).await;
         }
     }
 
     /// Returns the record of acknowledgements, and all items of the endpoint.
-    pub(crate) async fn end(self) -> (Said, Vec<Item<Payload>>) {
+    pub(crate) async fn end(self) -> (ResponseRecord, Vec<Item<Payload>>) {
         let store = self.session.endpoint().store();
         let mut items = Vec::new();
         let mut after = None;

@@ -3,12 +3,12 @@
 use feedsync_core::{Item, Payload};
 use feedsync_formats::{ReadOptions, entry};
 
-use super::said::Written;
+use super::said::AcknowledgedVersion;
 
 /// A member of a collection at the hub.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
-    pub(crate) written: Written,
+pub(crate) struct ObservedMember {
+    pub(crate) written: AcknowledgedVersion,
     pub(crate) updates: u32,
 }
 
@@ -18,7 +18,7 @@ pub(crate) fn document(title: &str) -> String {
 }
 
 /// Parses a member.
-pub(crate) fn read(document: &[u8]) -> Seen {
+pub(crate) fn read(document: &[u8]) -> ObservedMember {
     let text = std::str::from_utf8(document).unwrap();
     let begin = text.find("<entry").expect("an entry");
     let feed = format!("<feed xmlns=\"http://www.w3.org/2005/Atom\">{}</feed>", &text[begin..]);
@@ -27,10 +27,10 @@ pub(crate) fn read(document: &[u8]) -> Seen {
 }
 
 /// Converts an item to a member; takes the values of the winner.
-pub(crate) fn seen(item: &Item<Payload>) -> Seen {
+pub(crate) fn seen(item: &Item<Payload>) -> ObservedMember {
     let dot = item.winner.dot();
-    Seen {
-        written: Written {
+    ObservedMember {
+        written: AcknowledgedVersion {
             id: item.id.to_string(),
             by: dot.by().expect("a hub signs").to_string(),
             sequence: dot.sequence().get(),

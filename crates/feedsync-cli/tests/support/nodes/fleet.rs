@@ -8,12 +8,12 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::PATIENCE;
+use super::TIMEOUT;
 use super::balancer::Balancer;
-use crate::support::Place;
+use crate::support::TestDirectory;
 
 pub(crate) struct Fleet {
-    pub(crate) place: Place,
+    pub(crate) place: TestDirectory,
     pub(crate) balancer: Balancer,
     store: String,
     nodes: Vec<Mutex<Option<Child>>>,
@@ -23,7 +23,7 @@ impl Fleet {
     /// Starts this many nodes on one store.
     pub(crate) fn start(store: &str, count: usize) -> Self {
         let fleet = Self {
-            place: Place::new(),
+            place: TestDirectory::new(),
             balancer: Balancer::start(count),
             store: store.to_owned(),
             nodes: (0..count).map(|_| Mutex::default()).collect(),
@@ -42,7 +42,7 @@ impl Fleet {
         let mut child = self.nodes[node].lock().unwrap_or_else(PoisonError::into_inner);
         let begin = Instant::now();
         while child.is_none() {
-            assert!(begin.elapsed() < PATIENCE, "node {node} does not start:\n{}", self.log(node));
+            assert!(begin.elapsed() < TIMEOUT, "node {node} does not start:\n{}", self.log(node));
             let data = format!("node-{node}");
             let arguments =
                 ["--data", &data, "--endpoint", "hub", "serve", "--listen", "127.0.0.1:0"];

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use feedsync_store::Until;
 
-use super::PATIENCE;
+use super::TIMEOUT;
 use super::http::Events;
 
 /// Events that a follower received.
@@ -52,7 +52,7 @@ pub(crate) fn follow(address: SocketAddr, from: Until, end: &Mutex<Option<Until>
                 }
                 let since = *ending.get_or_insert_with(Instant::now);
                 assert!(
-                    since.elapsed() < PATIENCE,
+                    since.elapsed() < TIMEOUT,
                     "a follower does not see {end}: it is at {last} after {} streams",
                     followed.streams
                 );

@@ -8,7 +8,7 @@ use std::time::Duration;
 pub(crate) const HOST: &str = "localhost:4287";
 
 /// Read timeout of a response.
-const PAUSE: Duration = Duration::from_secs(20);
+const READ_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A complete response.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub(crate) fn ask(
     let mut all = vec![("Connection", "close")];
     all.extend(headers);
     let mut stream = send(address, method, path, &all, body)?;
-    stream.set_read_timeout(Some(PAUSE))?;
+    stream.set_read_timeout(Some(READ_TIMEOUT))?;
     let head = head(&mut stream)?;
     let body = match (head.status, Length::of(&head.headers)) {
         (204 | 304, _) => Vec::new(),
@@ -74,7 +74,7 @@ impl Events {
         headers: &[(&str, &str)],
     ) -> io::Result<Result<Self, u16>> {
         let mut stream = send(address, "GET", path, headers, b"")?;
-        stream.set_read_timeout(Some(PAUSE))?;
+        stream.set_read_timeout(Some(READ_TIMEOUT))?;
         let head = head(&mut stream)?;
         if head.status != 200 {
             return Ok(Err(head.status));

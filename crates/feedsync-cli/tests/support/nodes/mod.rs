@@ -13,4 +13,4 @@ pub(crate) mod verdict;
 pub(crate) mod world;
 
 /// Maximum time for any condition to become true after the last kill.
-pub(crate) const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
+pub(crate) const TIMEOUT: std::time::Duration = std::time::Duration::from_secs(60);

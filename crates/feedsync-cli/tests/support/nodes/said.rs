@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// An acknowledged version: the authoring line that it extends, and its sequence number there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Written {
+pub(crate) struct AcknowledgedVersion {
     pub(crate) id: String,
     pub(crate) by: String,
     pub(crate) sequence: u32,
@@ -13,9 +13,9 @@ pub(crate) struct Written {
 
 /// Record of the responses to one client.
 #[derive(Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct ResponseRecord {
     /// All acknowledged versions.
-    pub(crate) written: Vec<Written>,
+    pub(crate) written: Vec<AcknowledgedVersion>,
     /// Items that only this client edits, with the last acknowledged title.
     pub(crate) own: BTreeMap<String, String>,
     /// Deleted items of this client, with their number of updates.
@@ -28,7 +28,7 @@ pub(crate) struct Said {
     pub(crate) stale: usize,
 }
 
-impl Said {
+impl ResponseRecord {
     pub(crate) fn acknowledged(&self) -> usize {
         self.written.len() + self.deleted.len()
     }

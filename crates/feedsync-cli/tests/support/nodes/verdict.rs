@@ -12,14 +12,14 @@ use super::entry::title;
 use super::fleet::Fleet;
 use super::follower::Followed;
 use super::http::ask;
-use super::said::{Said, Written};
+use super::said::{AcknowledgedVersion, ResponseRecord};
 
 /// Records of all clients.
 pub(crate) struct Outcome {
     pub(crate) shared: Vec<String>,
-    pub(crate) editors: Vec<Said>,
+    pub(crate) editors: Vec<ResponseRecord>,
     /// Synchronising endpoints, each with all of its items.
-    pub(crate) mergers: Vec<(Said, Vec<Item<Payload>>)>,
+    pub(crate) mergers: Vec<(ResponseRecord, Vec<Item<Payload>>)>,
     pub(crate) followed: Vec<Followed>,
     pub(crate) kills: usize,
     pub(crate) store: Arc<dyn Transfer>,
@@ -52,7 +52,7 @@ impl Outcome {
         every_node_says_the_same(&fleet.balancer.nodes());
     }
 
-    fn told(&self) -> impl Iterator<Item = &Said> {
+    fn told(&self) -> impl Iterator<Item = &ResponseRecord> {
         self.editors.iter().chain(self.mergers.iter().map(|(said, _)| said))
     }
 
@@ -73,8 +73,8 @@ impl Outcome {
 
     /// Checks that enough happened. A run without events proves nothing.
     fn something_happened(&self, items: usize) {
-        let sum = |of: fn(&Said) -> usize| self.told().map(of).sum::<usize>();
-        let (acknowledged, untold) = (sum(Said::acknowledged), sum(|said| said.untold));
+        let sum = |of: fn(&ResponseRecord) -> usize| self.told().map(of).sum::<usize>();
+        let (acknowledged, untold) = (sum(ResponseRecord::acknowledged), sum(|said| said.untold));
         let streams: usize = self.followed.iter().map(|followed| followed.streams).sum();
         eprintln!(
             "{acknowledged} acknowledged writes, {items} items, {untold} requests of unknown outcome, \
@@ -91,7 +91,7 @@ impl Outcome {
         assert!(self.mergers.iter().all(|(said, _)| said.acknowledged() > 5), "all merged");
     }
 
-    fn own_items_are_as_told(&self, said: &Said, items: &BTreeMap<ItemId, StoredItem>) {
+    fn own_items_are_as_told(&self, said: &ResponseRecord, items: &BTreeMap<ItemId, StoredItem>) {
         let of = |id: &str| &items[&ItemId::new(id).unwrap()].item;
         for (id, expected) in &said.own {
             let item = of(id);
@@ -117,7 +117,7 @@ impl Outcome {
 }
 
 /// Checks that an acknowledged version, or one that descends from it, is stored.
-fn is_kept(written: &Written, items: &BTreeMap<ItemId, StoredItem>) {
+fn is_kept(written: &AcknowledgedVersion, items: &BTreeMap<ItemId, StoredItem>) {
     let id = ItemId::new(&written.id).unwrap();
     let stored = items.get(&id).unwrap_or_else(|| panic!("{written:?} was acknowledged"));
     let by = By::new(&written.by).unwrap();

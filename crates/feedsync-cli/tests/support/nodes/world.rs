@@ -12,14 +12,14 @@ use feedsync_store::{CollectionName, Environment as _, SystemEnvironment, Transf
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 
-use super::PATIENCE;
+use super::TIMEOUT;
 use super::editor::Editor;
 use super::endpoint::Merger;
 use super::entry::{document, read};
 use super::fleet::Fleet;
 use super::follower::{Followed, follow};
 use super::http::ask;
-use super::said::Said;
+use super::said::ResponseRecord;
 use super::verdict::Outcome;
 
 const EDITORS: u64 = 4;
@@ -87,7 +87,7 @@ pub(crate) fn run(
         working.store(false, Ordering::SeqCst);
         // All clients are joined, so that a panic in one of them is reported instead of causing an endless
         // wait.
-        let editors: Vec<thread::Result<Said>> =
+        let editors: Vec<thread::Result<ResponseRecord>> =
             editors.into_iter().map(|editor| editor.join()).collect();
         let mergers: Vec<thread::Result<Merger>> =
             mergers.into_iter().map(|merger| merger.join()).collect();
@@ -176,7 +176,7 @@ fn until(store: &dyn Transfer) -> Until {
                 let collection = collection.expect("a collection");
                 return collection.until(collection.last);
             }
-            Err(error) => assert!(begin.elapsed() < PATIENCE, "{error}"),
+            Err(error) => assert!(begin.elapsed() < TIMEOUT, "{error}"),
         }
     }
 }

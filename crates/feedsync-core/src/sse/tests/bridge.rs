@@ -44,7 +44,7 @@ fn truncated_updates_stay_unknown_so_that_an_ancestor_conflicts() {
     let base = item("a", at("A", 1));
     let mut later = base.clone();
     later.change(Change { keep: Some(0), ..update("b", at("B", 2)) }).unwrap();
-    assert!(!steps_on(&later, &base));
+    assert!(!conflicts_with(&later, &base));
     let (merged, outcome) = crate::merge(Some(up(base).item), up(later).item).unwrap();
     assert_eq!((merged.conflicts.len(), outcome), (1, Outcome::Conflict));
 }

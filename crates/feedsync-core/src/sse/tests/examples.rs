@@ -87,7 +87,7 @@ fn a_spent_version_is_refused_and_changes_nothing() {
     let mut item = item("a", at("A", 1));
     item.version = version(u64::MAX);
     let before = item.clone();
-    assert_eq!(item.change(update("b", at("A", 2))), Err(VersionsSpent));
+    assert_eq!(item.change(update("b", at("A", 2))), Err(VersionExhausted));
     assert_eq!(item, before);
 }
 

@@ -26,7 +26,7 @@ proptest! {
             let mut stamps = vec![&winner.history.latest];
             stamps.extend(&winner.history.updates);
             let is_conflict = stamps.get(n).is_some_and(|nth| **nth != loser.history.latest);
-            prop_assert_eq!(steps_on(winner, loser), is_conflict);
+            prop_assert_eq!(conflicts_with(winner, loser), is_conflict);
             let (item, outcome) = merge(Some(local.clone()), incoming.clone()).unwrap();
             prop_assert_eq!(item.conflict, winner.conflict || is_conflict);
             prop_assert_eq!((item.version, &item.history), (winner.version, &winner.history));

@@ -55,7 +55,7 @@ fn a_longer_line_of_changes_is_compared_at_the_nth_update() {
     let base = item("a", at("A", 1));
     let b = updated(&base, "b", at("B", 9));
     let c = updated(&updated(&base, "c", at("C", 2)), "cc", at("C", 3));
-    assert!(steps_on(&c, &b) && !steps_on(&c, &base));
+    assert!(conflicts_with(&c, &b) && !conflicts_with(&c, &base));
     assert_eq!(merged(&b, &c).conflicts, [record(2, at("B", 9), "b")]);
 }
 
@@ -65,10 +65,10 @@ fn a_change_that_the_winner_knows_at_another_step_back_is_a_conflict() {
     let base = item("a", at("A", 1));
     let b = updated(&base, "b", at("B", 2));
     let winner = updated(&updated(&b, "c", at("C", 3)), "d", at("D", 4));
-    assert!(!steps_on(&winner, &b));
+    assert!(!conflicts_with(&winner, &b));
     for stamp in [at("A", 1), at("C", 3), at("D", 4), at("B", 3), at("X", 2)] {
         let loser = updated(&base, "x", stamp.clone());
-        assert!(steps_on(&winner, &loser), "{stamp:?}");
+        assert!(conflicts_with(&winner, &loser), "{stamp:?}");
         assert_eq!(merged(&loser, &winner).conflicts, [record(2, stamp, "x")]);
     }
 }

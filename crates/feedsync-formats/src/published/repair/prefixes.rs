@@ -7,7 +7,7 @@ use crate::entry::{CONTENT, DUBLIN_CORE, FEEDBURNER, ITUNES, MEDIA};
 use crate::payload::push_declaration;
 
 /// Namespaces that these prefixes usually have in feeds.
-const USUAL: [(&str, &str); 12] = [
+const USUAL_NAMESPACES: [(&str, &str); 12] = [
     ("atom", "http://www.w3.org/2005/Atom"),
     ("content", CONTENT),
     ("dc", DUBLIN_CORE),
@@ -23,7 +23,7 @@ const USUAL: [(&str, &str); 12] = [
 ];
 
 /// Maximum number of prefixes that are tracked.
-const MOST: usize = 64;
+const MAX_PREFIXES: usize = 64;
 
 /// Prefixes in a document.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ impl<'a> Prefixes<'a> {
     pub(super) fn using(&mut self, name: &'a str) {
         if let Some((prefix, _)) = name.split_once(':')
             && !matches!(prefix, "xml" | "xmlns")
-            && self.used.len() < MOST
+            && self.used.len() < MAX_PREFIXES
         {
             self.used.insert(prefix);
         }
@@ -49,7 +49,7 @@ impl<'a> Prefixes<'a> {
 
     /// Adds a declaration.
     pub(super) fn declaring(&mut self, prefix: &'a str, value: &'a str, is_root: bool) {
-        if self.known.len() < MOST {
+        if self.known.len() < MAX_PREFIXES {
             self.known.entry(prefix).or_insert(value);
         }
         if is_root {
@@ -70,7 +70,7 @@ pub(super) fn declared(written: Written<'_>) -> String {
             declarations.push('"');
             continue;
         }
-        let usual = USUAL.iter().find(|(usual, _)| usual == prefix).map(|(_, iri)| *iri);
+        let usual = USUAL_NAMESPACES.iter().find(|(usual, _)| usual == prefix).map(|(_, iri)| *iri);
         let iri = usual.map_or_else(|| format!("urn:undeclared:{prefix}"), str::to_owned);
         push_declaration(&mut declarations, prefix, &iri);
     }

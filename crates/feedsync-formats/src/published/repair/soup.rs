@@ -6,7 +6,7 @@ use memchr::memmem;
 use crate::xml::{is_space, qualified_name};
 
 /// Maximum length of the rest of an attribute value after a `<`, in bytes.
-const LONGEST_VALUE: usize = 512;
+const MAX_VALUE_BYTES: usize = 512;
 
 /// A piece of markup.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl Finder {
 }
 
 /// Result of trying to read a start tag.
-enum Ended {
+enum StartTagResult {
     Tag,
     /// The `<` starts no tag.
     NoTag,
@@ -206,36 +206,36 @@ impl<'a> Soup<'a> {
         };
         let mut at = start + length;
         match self.attributes(&mut tag, &mut at) {
-            Ended::Tag => {
+            StartTagResult::Tag => {
                 self.at = at;
                 self.open = tag.name;
                 Piece::Start(tag)
             }
-            Ended::NoTag => self.characters(1),
-            Ended::CutOff => self.cut_off(),
+            StartTagResult::NoTag => self.characters(1),
+            StartTagResult::CutOff => self.cut_off(),
         }
     }
 
     /// Reads the attributes up to the end of the tag.
-    fn attributes(&self, tag: &mut Tag<'a>, at: &mut usize) -> Ended {
+    fn attributes(&self, tag: &mut Tag<'a>, at: &mut usize) -> StartTagResult {
         let bytes = self.text.as_bytes();
         loop {
             match bytes.get(*at) {
-                None => return Ended::CutOff,
+                None => return StartTagResult::CutOff,
                 Some(b'>') => {
                     *at += 1;
-                    return Ended::Tag;
+                    return StartTagResult::Tag;
                 }
                 Some(b'/') if bytes.get(*at + 1) == Some(&b'>') => {
                     *at += 2;
                     tag.is_empty = true;
-                    return Ended::Tag;
+                    return StartTagResult::Tag;
                 }
                 // Either the end of the tag is missing, or this is no tag.
                 Some(b'<') if tag.attributes.iter().any(|(_, value)| !value.is_empty()) => {
-                    return Ended::Tag;
+                    return StartTagResult::Tag;
                 }
-                Some(b'<') => return Ended::NoTag,
+                Some(b'<') => return StartTagResult::NoTag,
                 Some(_) => match qualified_name(self.text, *at) {
                     Some((length, _)) => {
                         let name = &self.text[*at..*at + length];
@@ -281,7 +281,7 @@ impl<'a> Soup<'a> {
         };
         let mut end = start + index;
         if bytes[end] == b'<' {
-            let near = &bytes[end..bytes.len().min(end + LONGEST_VALUE)];
+            let near = &bytes[end..bytes.len().min(end + MAX_VALUE_BYTES)];
             let is_open = memchr::memchr(b'>', &bytes[start..end]);
             end = match (is_open, memchr::memchr(quote, near)) {
                 // In `a="b>text<` the closing quote is missing.

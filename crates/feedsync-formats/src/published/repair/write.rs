@@ -51,13 +51,13 @@ const CONTAINERS: [&str; 8] = [
 ];
 
 /// Maximum number of open elements. Start tags beyond it are removed.
-const DEEPEST: usize = 200;
+const MAX_OPEN_ELEMENTS: usize = 200;
 
 /// Maximum length of a reference, in bytes.
-const LONGEST_REFERENCE: usize = 64;
+const MAX_REFERENCE_BYTES: usize = 64;
 
 /// Maximum number of attributes of an element. Further ones are removed.
-const MOST_ATTRIBUTES: usize = 128;
+const MAX_ATTRIBUTES: usize = 128;
 
 /// A document that was written.
 pub(super) struct Written<'a> {
@@ -158,7 +158,7 @@ impl<'a> Writer<'a> {
                     self.close_down_to(place);
                 }
             }
-            if self.open.len() >= DEEPEST {
+            if self.open.len() >= MAX_OPEN_ELEMENTS {
                 return true;
             }
             is_empty |= is_one_of(&VOID, tag.name);
@@ -223,7 +223,7 @@ impl<'a> Writer<'a> {
             self.root_name_end = self.out.len();
         }
         let mut names = HashSet::new();
-        for (name, value) in tag.attributes.iter().take(MOST_ATTRIBUTES) {
+        for (name, value) in tag.attributes.iter().take(MAX_ATTRIBUTES) {
             if !names.insert(*name) {
                 continue;
             }
@@ -312,7 +312,7 @@ fn push(out: &mut String, text: &str, escapes: &[(&str, &str)]) {
 
 /// Appends a reference and returns the text after it. A reference to a character that XML does not have is removed.
 fn push_reference<'a>(out: &mut String, text: &'a str) -> &'a str {
-    let near = &text[..text.floor_char_boundary(LONGEST_REFERENCE)];
+    let near = &text[..text.floor_char_boundary(MAX_REFERENCE_BYTES)];
     if let Ok((length, _)) = reference(near) {
         out.push_str(&text[..length]);
         return &text[length..];

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use feedsync_bitsy::authentication::Partition;
-use feedsync_reader_api::Answer;
+use feedsync_reader_api::RawResponse;
 use futures_util::{StreamExt as _, stream};
 use http::header::{self, HeaderName, HeaderValue};
 use http::{Request, Response, StatusCode, response};
@@ -118,7 +118,7 @@ impl Proxy {
     pub(super) fn interface_response(
         &self,
         sent: &ReaderRequest<'_>,
-        answer: Answer,
+        answer: RawResponse,
     ) -> Response<Body> {
         let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
         let mut response = self.local_response(sent, status, Bytes::from(answer.body));

@@ -2,7 +2,7 @@
 
 use feedsync_log::Millis;
 use feedsync_reader_api::{
-    Answer, Article, ArticleNumber, Asked, Enclosure, FeedNumber, Folders, Subscription,
+    Article, ArticleNumber, Enclosure, FeedNumber, Folders, RawRequest, RawResponse, Subscription,
 };
 use feedsync_reading_state::Folder;
 use serde_json::Value;
@@ -11,10 +11,14 @@ use serde_json::Value;
 pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
 
 /// A request, given by its method and address: `GET /path?query`.
-pub(crate) fn asked<'a>(line: &'a str, media_type: Option<&'a str>, body: &'a [u8]) -> Asked<'a> {
+pub(crate) fn asked<'a>(
+    line: &'a str,
+    media_type: Option<&'a str>,
+    body: &'a [u8],
+) -> RawRequest<'a> {
     let (method, address) = line.split_once(' ').unwrap();
     let (path, query) = address.split_once('?').unwrap_or((address, ""));
-    Asked { method, path, query, content_type: media_type, body }
+    RawRequest { method, path, query, content_type: media_type, body }
 }
 
 pub(crate) fn articles(numbers: &[i64]) -> Vec<ArticleNumber> {
@@ -112,12 +116,12 @@ pub(crate) fn shown() -> Vec<Article> {
 }
 
 /// Value of a JSON response.
-pub(crate) fn json(answer: &Answer) -> Value {
+pub(crate) fn json(answer: &RawResponse) -> Value {
     assert_eq!(answer.media_type, Some("application/json; charset=utf-8"));
     serde_json::from_slice(&answer.body).unwrap()
 }
 
 /// Text of a response.
-pub(crate) fn text(answer: &Answer) -> &str {
+pub(crate) fn text(answer: &RawResponse) -> &str {
     std::str::from_utf8(&answer.body).unwrap()
 }

@@ -5,18 +5,18 @@ use feedsync_couch::{DocumentId, Parameters, Refusal, RefusalKind, named, text};
 use feedsync_formats::json::{Kind, Node};
 use feedsync_store::Database;
 
-use super::{PAGE, PAGE_BYTES, Rows, held_of};
-use crate::couch::{Asked, Failure, no_database};
+use super::{PAGE, PAGE_BYTES, Rows, attachment_contents};
+use crate::couch::{CouchRequest, Failure, no_database};
 
 /// Maximum total size of the keys of a request, in bytes.
-const MOST_KEY_BYTES: usize = 32 << 20;
+const MAX_KEY_BYTES: usize = 32 << 20;
 
 /// A key as it was sent. A key that is not a text is the id of no document.
 pub(super) type Key = (String, Option<DocumentId>);
 
 /// Keys whose rows were not sent yet.
 pub(super) struct Keys {
-    asked: Asked,
+    asked: CouchRequest,
     database: Database,
     rows: Rows,
     keys: Vec<Key>,
@@ -38,15 +38,15 @@ pub(super) fn read(parameters: &Parameters, keys: Node<'_>) -> Result<Vec<Key>, 
     let keys = keys.into_iter().skip(usize_of(skip)).take(usize_of(limit));
     let id = |key: Node<'_>| text(key)?.parse().ok();
     let keys: Vec<Key> = keys.map(|key| (key.raw().to_owned(), id(key))).collect();
-    if keys.iter().map(|(key, _)| key.len()).sum::<usize>() > MOST_KEY_BYTES {
-        let reason = format_args!("the keys of a request are {MOST_KEY_BYTES} bytes at most");
+    if keys.iter().map(|(key, _)| key.len()).sum::<usize>() > MAX_KEY_BYTES {
+        let reason = format_args!("the keys of a request are {MAX_KEY_BYTES} bytes at most");
         return Err(RefusalKind::TooLarge.with_reason(reason));
     }
     Ok(keys)
 }
 
 impl Keys {
-    pub(super) fn new(asked: Asked, database: Database, rows: Rows, keys: Vec<Key>) -> Self {
+    pub(super) fn new(asked: CouchRequest, database: Database, rows: Rows, keys: Vec<Key>) -> Self {
         Self { asked, database, rows, keys, next: 0 }
     }
 
@@ -83,7 +83,8 @@ impl Keys {
             match read {
                 None => text.push_str(&format!("{{\"key\":{key},\"error\":\"not_found\"}}")),
                 Some(read) => {
-                    let held = held_of(&self.asked, &page.database, &self.rows, &read).await?;
+                    let held =
+                        attachment_contents(&self.asked, &page.database, &self.rows, &read).await?;
                     let pushed = self.rows.push(text, &read, &held, &page.database);
                     pushed.ok_or_else(Refusal::missing)?;
                 }

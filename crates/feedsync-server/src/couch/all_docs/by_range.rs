@@ -6,8 +6,8 @@ use feedsync_couch::{Parameters, Refusal, text};
 use feedsync_formats::json::Kind;
 use feedsync_store::{Database, DocumentRange};
 
-use super::{Listed, PAGE, PAGE_BYTES, Rows, held_of};
-use crate::couch::{Asked, Failure, no_database};
+use super::{ListingKind, PAGE, PAGE_BYTES, Rows, attachment_contents};
+use crate::couch::{CouchRequest, Failure, no_database};
 
 /// A range of ids, and the number of its rows that are requested.
 pub(super) struct Range {
@@ -21,7 +21,7 @@ impl Range {
     }
 
     /// Bounds of the listed ids before the range, in the order of the rows; `None` if the range begins with the first.
-    pub(super) fn before(&self, listed: Listed) -> Option<(Bound<String>, Bound<String>)> {
+    pub(super) fn before(&self, listed: ListingKind) -> Option<(Bound<String>, Bound<String>)> {
         let (first, last) = listed.bounds();
         let DocumentRange { from, to, is_descending, .. } = &self.range;
         let is_whole = if *is_descending { *to == last } else { *from == first };
@@ -43,7 +43,7 @@ fn outside(bound: &Bound<String>) -> Bound<String> {
 }
 
 /// Reads the range of ids that a query asks for.
-pub(super) fn read(parameters: &Parameters, listed: Listed) -> Result<Range, Refusal> {
+pub(super) fn read(parameters: &Parameters, listed: ListingKind) -> Result<Range, Refusal> {
     // A key that is not a text is no id, but sorts before or after all ids.
     let key = |names: [&str; 2]| -> Result<Option<Result<String, Kind>>, Refusal> {
         for name in names {
@@ -105,8 +105,8 @@ fn earlier(one: Bound<String>, other: Bound<String>) -> Bound<String> {
 }
 
 /// Rows of a range that were not sent yet.
-pub(super) struct Walk {
-    asked: Asked,
+pub(super) struct RangeRows {
+    asked: CouchRequest,
     database: Database,
     rows: Rows,
     range: DocumentRange,
@@ -115,8 +115,8 @@ pub(super) struct Walk {
     is_over: bool,
 }
 
-impl Walk {
-    pub(super) fn new(asked: Asked, database: Database, rows: Rows, range: Range) -> Self {
+impl RangeRows {
+    pub(super) fn new(asked: CouchRequest, database: Database, rows: Rows, range: Range) -> Self {
         let Range { range, left } = range;
         let is_over = left == Some(0);
         Self { asked, database, rows, range, left, is_first: true, is_over }
@@ -149,7 +149,7 @@ impl Walk {
         for read in page.documents.iter().flatten() {
             text.push_str(if self.is_first { "\n" } else { ",\n" });
             self.is_first = false;
-            let held = held_of(&self.asked, &page.database, &self.rows, read).await?;
+            let held = attachment_contents(&self.asked, &page.database, &self.rows, read).await?;
             let pushed = self.rows.push(text, read, &held, &page.database);
             pushed.ok_or_else(Refusal::missing)?;
             let reached = Bound::Excluded(read.document.id.as_str().to_owned());

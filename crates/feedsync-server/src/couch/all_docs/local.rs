@@ -9,21 +9,21 @@ use feedsync_formats::json::Node;
 use feedsync_store::{Database, LocalDocument, PageLimit};
 
 use super::by_range::Range;
-use super::{PAGE, Rows, Wanted};
+use super::{PAGE, RequestedRows, Rows};
 use crate::couch::local::{self, LOCAL};
-use crate::couch::{Asked, Failure};
+use crate::couch::{CouchRequest, Failure};
 
 /// Rows that were not sent yet.
 pub(super) struct LocalRows {
-    asked: Asked,
+    asked: CouchRequest,
     database: Database,
     rows: Rows,
-    left: Left,
+    left: RemainingRows,
     is_first: bool,
 }
 
 /// Remaining rows.
-enum Left {
+enum RemainingRows {
     /// Keys that were requested, as JSON.
     Keys(VecDeque<String>),
     /// A range that is read in ascending order after an id.
@@ -35,13 +35,22 @@ enum Left {
 }
 
 impl LocalRows {
-    pub(super) fn new(asked: Asked, database: Database, rows: Rows, wanted: Wanted) -> Self {
+    pub(super) fn new(
+        asked: CouchRequest,
+        database: Database,
+        rows: Rows,
+        wanted: RequestedRows,
+    ) -> Self {
         let left = match wanted {
-            Wanted::Keys(keys) => Left::Keys(keys.into_iter().map(|(key, _)| key).collect()),
-            Wanted::Range(range) if range.range.is_descending => Left::Descending(range),
-            Wanted::Range(range) => {
+            RequestedRows::Keys(keys) => {
+                RemainingRows::Keys(keys.into_iter().map(|(key, _)| key).collect())
+            }
+            RequestedRows::Range(range) if range.range.is_descending => {
+                RemainingRows::Descending(range)
+            }
+            RequestedRows::Range(range) => {
                 let is_over = range.left == Some(0);
-                Left::Ascending(range, None, is_over)
+                RemainingRows::Ascending(range, None, is_over)
             }
         };
         Self { asked, database, rows, left, is_first: true }
@@ -57,10 +66,10 @@ impl LocalRows {
 
     pub(super) fn is_over(&self) -> bool {
         match &self.left {
-            Left::Keys(keys) => keys.is_empty(),
-            Left::Ids(ids) => ids.is_empty(),
-            Left::Ascending(_, _, is_over) => *is_over,
-            Left::Descending(_) => false,
+            RemainingRows::Keys(keys) => keys.is_empty(),
+            RemainingRows::Ids(ids) => ids.is_empty(),
+            RemainingRows::Ascending(_, _, is_over) => *is_over,
+            RemainingRows::Descending(_) => false,
         }
     }
 
@@ -73,7 +82,7 @@ impl LocalRows {
         };
         let (databases, name) = (&self.asked.databases, &self.database.name);
         match &mut self.left {
-            Left::Keys(keys) => {
+            RemainingRows::Keys(keys) => {
                 for key in keys.drain(..keys.len().min(PAGE)) {
                     let id = text(Node::root(&key))
                         .and_then(|key| key.strip_prefix(LOCAL)?.parse().ok().filter(is_listed));
@@ -84,14 +93,14 @@ impl LocalRows {
                     push(out, &key, id.as_ref().zip(found.as_ref()));
                 }
             }
-            Left::Ids(ids) => {
+            RemainingRows::Ids(ids) => {
                 for id in ids.drain(..ids.len().min(PAGE)) {
                     if let Some(found) = databases.local_document(name, &id).await? {
                         push(out, &full(&id), Some((&id, &found)));
                     }
                 }
             }
-            Left::Ascending(range, after, is_over) => {
+            RemainingRows::Ascending(range, after, is_over) => {
                 let limit = PageLimit::items(PAGE);
                 let page = databases.local_documents_by_id(name, after.as_ref(), limit).await?;
                 *is_over = page.is_empty();
@@ -107,7 +116,7 @@ impl LocalRows {
                 }
             }
             // Ids are few and short; each body is read when its row is written.
-            Left::Descending(range) => {
+            RemainingRows::Descending(range) => {
                 let (mut ids, mut after) = (VecDeque::new(), None);
                 loop {
                     let limit = PageLimit::items(PAGE);
@@ -119,7 +128,7 @@ impl LocalRows {
                     listed.for_each(|id| ids.push_front(id));
                 }
                 ids.retain(|_| takes(range));
-                self.left = Left::Ids(ids);
+                self.left = RemainingRows::Ids(ids);
             }
         }
         self.is_first = is_first;

@@ -10,7 +10,7 @@ use feedsync_store::{ChangeNumber, Database, DocumentChanges, LoadedDocument};
 use futures_util::future::BoxFuture;
 
 use super::Changes;
-use crate::access::BELIEVED;
+use crate::access::RIGHTS_CACHE_TIME;
 use crate::couch::pieces::broken;
 
 /// Number of changes per read, and of bytes of the documents.
@@ -21,7 +21,7 @@ const PAGE_BYTES: u64 = 4 << 20;
 pub(super) type Page = BoxFuture<'static, Result<DocumentChanges, std::io::Error>>;
 
 /// A page, without the rows that were already sent.
-pub(super) struct Untold {
+pub(super) struct UnsentPage {
     pub(super) database: Database,
     pub(super) documents: std::vec::IntoIter<LoadedDocument>,
     /// Number of its last change.
@@ -32,12 +32,12 @@ pub(super) struct Untold {
 
 impl Changes {
     /// Returns the next page, and starts reading the one after it.
-    pub(super) async fn read(&mut self) -> Result<Untold, std::io::Error> {
+    pub(super) async fn read(&mut self) -> Result<UnsentPage, std::io::Error> {
         let DocumentChanges { database, documents, reached, is_end, .. } = match self.ahead.take() {
             Some(ahead) => ahead.await?,
             None => self.page(None, self.left).await?,
         };
-        if self.admitted.elapsed() >= BELIEVED && !self.may_go_on().await {
+        if self.admitted.elapsed() >= RIGHTS_CACHE_TIME && !self.may_go_on().await {
             return Err(broken("whoever asks may use the database no longer"));
         }
         if database.epoch != self.epoch {
@@ -48,7 +48,7 @@ impl Changes {
         if !is_end {
             self.read_ahead(reached, documents.len()).await;
         }
-        Ok(Untold { database, documents: documents.into_iter(), reached, is_end })
+        Ok(UnsentPage { database, documents: documents.into_iter(), reached, is_end })
     }
 
     /// Starts reading the next page, so that the store reads while the rows of this one are written and sent.

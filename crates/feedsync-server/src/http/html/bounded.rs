@@ -20,7 +20,7 @@ use html5ever::{Attribute, LocalName, QualName, local_name, ns};
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, Tokenizer};
 
-use super::skeleton::{Handle, Held, Skeleton};
+use super::skeleton::{Handle, HeldElements, Skeleton};
 
 /// Maximum number of elements that are open at once. Formatting elements count twice, since they are repeated.
 pub(super) const MAX_DEPTH: usize = 256;
@@ -33,7 +33,7 @@ const CREATED_PER_TAG: usize = 4;
 const CREATED_BESIDES: usize = 4_096;
 
 /// Bytes of attributes that copies of elements may add.
-const COPIED_BYTES: usize = 256 << 10;
+const MAX_COPIED_BYTES: usize = 256 << 10;
 
 /// Steps of the tree builder for a whole document.
 pub(super) const MAX_STEPS: u64 = 64_000_000;
@@ -267,7 +267,7 @@ impl Writer {
         self.is_spent = tree.steps.get() > MAX_STEPS
             || tree.searched.get() > MAX_SEARCHED
             || tree.created.get() > CREATED_PER_TAG * self.tags + CREATED_BESIDES
-            || tree.attribute_bytes.get() > self.attribute_bytes + COPIED_BYTES;
+            || tree.attribute_bytes.get() > self.attribute_bytes + MAX_COPIED_BYTES;
     }
 
     /// Whether no more elements may be open. They are counted only when the limit may have been reached: a
@@ -278,7 +278,7 @@ impl Writer {
         if held + 2 * (created - before) < MAX_DEPTH {
             return false;
         }
-        let count = Held::default();
+        let count = HeldElements::default();
         self.tree.trace_handles(&count);
         self.counted = (count.0.get(), created);
         self.counted.0 >= MAX_DEPTH

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::http::clients::{Clients, Work};
+use crate::http::clients::{Clients, HtmlBudget};
 use crate::http::problem::Problem;
 use crate::http::{current_request, permits};
 
 /// Number of requests whose HTML is cleaned at once.
-const AT_ONCE: usize = 2;
+const MAX_CONCURRENT: usize = 2;
 
 const FULL: &str = "too much HTML is being made safe at once";
 
@@ -24,19 +24,19 @@ pub(crate) struct Cleaning {
 
 /// Permit to clean HTML for the client of the current request.
 pub(crate) struct Ticket {
-    work: Option<Work>,
+    work: Option<HtmlBudget>,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Cleaning {
     pub(crate) fn new(clients: Clients) -> Self {
-        Self { room: Arc::new(Semaphore::new(AT_ONCE)), clients }
+        Self { room: Arc::new(Semaphore::new(MAX_CONCURRENT)), clients }
     }
 
     /// Waits for a permit. A client whose budget is exhausted is refused at once, with 429.
     pub(crate) async fn admit(&self) -> Result<Ticket, Problem> {
         let work = current_request::key().map(|key| self.clients.work(key)).transpose()?;
-        let permit = permits::soon(&self.room, FULL).await?;
+        let permit = permits::acquire(&self.room, FULL).await?;
         Ok(Ticket { work, _permit: Some(permit) })
     }
 }
@@ -50,7 +50,7 @@ impl Ticket {
 
     /// A ticket with this budget, for tests.
     #[cfg(test)]
-    pub(crate) fn of(work: Work) -> Self {
+    pub(crate) fn of(work: HtmlBudget) -> Self {
         Self { work: Some(work), _permit: None }
     }
 
@@ -64,16 +64,16 @@ impl Ticket {
 
 /// Cancels work on another thread when it is dropped.
 #[derive(Default)]
-pub(crate) struct Gone(Arc<AtomicBool>);
+pub(crate) struct CancelOnDrop(Arc<AtomicBool>);
 
-impl Gone {
+impl CancelOnDrop {
     /// Flag for the other thread: true once the client has disconnected.
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.0)
     }
 }
 
-impl Drop for Gone {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn work_is_told_when_the_client_is_gone() {
-        let gone = Gone::default();
+        let gone = CancelOnDrop::default();
         let flag = gone.flag();
         assert!(!flag.load(Ordering::Relaxed));
         drop(gone);

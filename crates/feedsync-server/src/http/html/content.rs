@@ -10,7 +10,7 @@ use crate::http::html;
 
 /// Content in the form that a page shows.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum RenderedContent {
     /// No content.
     Nothing,
     /// Text, to be escaped.
@@ -22,9 +22,9 @@ pub(crate) enum Shown {
 }
 
 /// Maximum size of displayed content, in bytes; stored content may have 16 MiB.
-const MOST: usize = html::MAX_BYTES;
+const MAX_SHOWN_BYTES: usize = html::MAX_BYTES;
 
-impl Shown {
+impl RenderedContent {
     /// The content of an item, and whether it was truncated or lost its markup.
     pub(crate) fn of(entry: &Entry, ticket: &Ticket) -> (Self, bool) {
         let Some(content) = entry.content.as_deref() else { return (Self::Nothing, false) };
@@ -45,15 +45,15 @@ impl Shown {
 }
 
 /// The text of an article in the form that a page shows.
-pub(crate) struct ShownArticle {
-    pub(crate) shown: Shown,
+pub(crate) struct RenderedArticle {
+    pub(crate) shown: RenderedContent,
     /// Whether it was truncated or lost its markup.
     pub(crate) is_reduced: bool,
     /// Number of its pictures from other sites.
     pub(crate) pictures: usize,
 }
 
-impl ShownArticle {
+impl RenderedArticle {
     /// The content of an article, or its summary. Relative addresses are resolved against `base`. Pictures
     /// are loaded only on request.
     pub(crate) fn of(
@@ -64,7 +64,7 @@ impl ShownArticle {
     ) -> Self {
         let reduced = |text: &str| {
             let (text, is_reduced) = cut(text);
-            Self { shown: Shown::Text(text), is_reduced, pictures: 0 }
+            Self { shown: RenderedContent::Text(text), is_reduced, pictures: 0 }
         };
         match (&text.content, &text.summary) {
             (Some(content), _) => match text.content_type {
@@ -73,7 +73,7 @@ impl ShownArticle {
                     let cleaned = html::cleaned(content, &purpose, ticket);
                     match &cleaned.html {
                         Some(html) => Self {
-                            shown: Shown::Html(html.clone()),
+                            shown: RenderedContent::Html(html.clone()),
                             is_reduced: false,
                             pictures: cleaned.pictures,
                         },
@@ -86,7 +86,9 @@ impl ShownArticle {
                 _ => reduced(content),
             },
             (None, Some(summary)) => reduced(summary),
-            (None, None) => Self { shown: Shown::Nothing, is_reduced: false, pictures: 0 },
+            (None, None) => {
+                Self { shown: RenderedContent::Nothing, is_reduced: false, pictures: 0 }
+            }
         }
     }
 }
@@ -118,12 +120,12 @@ pub(crate) fn web(href: &str) -> Option<&str> {
     (web && !href.chars().any(char::is_control)).then_some(href)
 }
 
-/// At most [`MOST`] bytes of a text, and whether it was longer.
+/// At most [`MAX_SHOWN_BYTES`] bytes of a text, and whether it was longer.
 pub(crate) fn cut(text: &str) -> (String, bool) {
-    if text.len() <= MOST {
+    if text.len() <= MAX_SHOWN_BYTES {
         return (text.to_owned(), false);
     }
-    (format!("{}\u{2026}", &text[..text.floor_char_boundary(MOST)]), true)
+    (format!("{}\u{2026}", &text[..text.floor_char_boundary(MAX_SHOWN_BYTES)]), true)
 }
 
 /// At most so many characters, on one line.
@@ -152,8 +154,8 @@ mod tests {
             content_type: ContentType::Html,
             ..Entry::default()
         };
-        match Shown::of(&entry, &Ticket::free()) {
-            (Shown::Html(html), false) => html,
+        match RenderedContent::of(&entry, &Ticket::free()) {
+            (RenderedContent::Html(html), false) => html,
             other => panic!("{other:?}"),
         }
     }
@@ -219,11 +221,11 @@ mod tests {
         };
         let of = |with_pictures| {
             let base = Url::parse("https://example.org/a/b").ok();
-            let ShownArticle { shown, is_reduced, pictures } =
-                ShownArticle::of(&text, base, with_pictures, &Ticket::free());
+            let RenderedArticle { shown, is_reduced, pictures } =
+                RenderedArticle::of(&text, base, with_pictures, &Ticket::free());
             assert_eq!((is_reduced, pictures), (false, 1));
             match shown {
-                Shown::Html(html) => html,
+                RenderedContent::Html(html) => html,
                 other => panic!("{other:?}"),
             }
         };
@@ -245,8 +247,8 @@ mod tests {
             content_type: ContentType::Html,
             ..Entry::default()
         };
-        let (shown, lost) = Shown::of(&entry, &Ticket::free());
-        assert!(matches!(shown, Shown::Text(text) if text.contains("word")) && lost);
+        let (shown, lost) = RenderedContent::of(&entry, &Ticket::free());
+        assert!(matches!(shown, RenderedContent::Text(text) if text.contains("word")) && lost);
     }
 
     #[test]
@@ -266,7 +268,7 @@ mod tests {
         assert_eq!(short("one  two\nthree", 20), "one two three");
         assert_eq!(short("one two three", 9), "one two\u{2026}");
         assert_eq!(short("äöüßäöüß", 4), "äöü\u{2026}");
-        let (text, is_cut) = cut(&"ä".repeat(MOST));
-        assert!(is_cut && text.len() <= MOST + 3);
+        let (text, is_cut) = cut(&"ä".repeat(MAX_SHOWN_BYTES));
+        assert!(is_cut && text.len() <= MAX_SHOWN_BYTES + 3);
     }
 }

@@ -60,9 +60,9 @@ impl Skeleton {
 
 /// Count of the elements that a tree builder holds: open ones, and formatting elements to be repeated.
 #[derive(Debug, Default)]
-pub(super) struct Held(pub(super) Cell<usize>);
+pub(super) struct HeldElements(pub(super) Cell<usize>);
 
-impl Tracer for Held {
+impl Tracer for HeldElements {
     type Handle = Handle;
 
     fn trace_handle(&self, _: &Handle) {

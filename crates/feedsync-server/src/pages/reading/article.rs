@@ -6,17 +6,17 @@ use askama::Template;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_aggregator::{Enclosure, KeptArticle, ShelvedFeed};
+use feedsync_aggregator::{Enclosure, FeedView, StoredArticle};
 use feedsync_reader_api::{ArticleNumber, Continuation, Marking, Selection};
 use feedsync_reading_state::Tag;
 use http::StatusCode;
 
 use super::articles::said;
-use super::list::{List, Of};
+use super::list::{List, ListSource};
 use super::{reading, time, with};
 use crate::access::call::Call;
 use crate::http::browser_policy;
-use crate::http::html::content::{Shown, ShownArticle, short};
+use crate::http::html::content::{RenderedArticle, RenderedContent, short};
 use crate::http::problem::Problem;
 use crate::hub::Hub;
 use crate::pages::answer::{Frame, Time, page, see_other, sentence};
@@ -57,7 +57,7 @@ struct ArticlePage {
     updated: Option<Time>,
     link: Option<String>,
     media: Vec<Media>,
-    content: Shown,
+    content: RenderedContent,
     is_reduced: bool,
     /// Number of its pictures.
     pictures: usize,
@@ -126,7 +126,7 @@ pub(crate) async fn mark(
     reading.mark(&marking).await?;
     reading.refresh().await?;
     // An article of an unsubscribed feed is unreachable without its last star or tag.
-    let page = match reading.shelf.feed_of(article.feed, number) {
+    let page = match reading.subscription_view.feed_of(article.feed, number) {
         Some(_) => list.article(root, number),
         None => list.page(root),
     };
@@ -139,7 +139,7 @@ async fn shown(
     tag_error: String,
     status: StatusCode,
 ) -> Result<Response, Problem> {
-    let turn = hub.answers.turn().await?;
+    let turn = hub.response_budget.permit().await?;
     let list = List::read(&call.query)?;
     let reading = reading(hub, call).await?;
     let (article, feed) = found(&reading, number(call)?).await?;
@@ -153,14 +153,14 @@ async fn shown(
     let is_read = feed.marks.is_read(&listed(&article));
     let is_starred = feed.marks.is_starred(article.number);
     let tags = feed.marks.tags(article.number).cloned().collect();
-    let is_subscribed = reading.shelf.feed(article.feed).is_some();
+    let is_subscribed = reading.subscription_view.feed(article.feed).is_some();
     let (feed_title, bases) = (short(feed.title(), 120), bases(&article, feed));
     let policy = if list.with_pictures { WITH_PICTURES } else { POLICY };
     let ticket = hub.cleaning.admit().await?;
     let mut answer = page(turn, call, status, move || {
-        let KeptArticle { number, text, .. } = article;
+        let StoredArticle { number, text, .. } = article;
         let base = bases.iter().find_map(|base| web(base));
-        let content = ShownArticle::of(&text, base, list.with_pictures, &ticket);
+        let content = RenderedArticle::of(&text, base, list.with_pictures, &ticket);
         drop(ticket);
         ArticlePage {
             script: &READING.name,
@@ -171,10 +171,10 @@ async fn shown(
             said,
             title: short(text.title.as_deref().unwrap_or_default(), 400),
             feed: feed_title,
-            feed_page: is_subscribed.then(|| List::new(Of::Feed(article.feed)).page(&root)),
+            feed_page: is_subscribed.then(|| List::new(ListSource::Feed(article.feed)).page(&root)),
             author: text.author.map(|author| short(&author, 200)),
-            shown: time(article.shown),
-            updated: text.updated.filter(|at| *at > article.shown).map(time),
+            shown: time(article.sort_date),
+            updated: text.updated.filter(|at| *at > article.sort_date).map(time),
             link: text.link.filter(|link| is_web(link)),
             media: text.enclosures.into_iter().filter_map(Media::of).collect(),
             content: content.shown,
@@ -209,7 +209,7 @@ fn unknown() -> Problem {
 async fn found(
     reading: &Reading,
     number: ArticleNumber,
-) -> Result<(KeptArticle, &ShelvedFeed), Problem> {
+) -> Result<(StoredArticle, &FeedView), Problem> {
     reading.kept(&[number]).await?.pop().ok_or_else(unknown)
 }
 
@@ -218,14 +218,14 @@ async fn found(
 async fn beside(
     reading: &Reading,
     list: &List,
-    article: &KeptArticle,
+    article: &StoredArticle,
     is_behind: bool,
 ) -> Result<Option<ArticleNumber>, Problem> {
     let place = article.place();
     let shows_read = list.shows_read || !is_behind;
     let asked = List { shows_read, ..list.clone() }.selection(1);
     let asked = Selection {
-        from: Some(Continuation { at: place.shown, article: place.number }),
+        from: Some(Continuation { at: place.sort_date, article: place.number }),
         descending: asked.descending == is_behind,
         ..asked
     };
@@ -233,7 +233,7 @@ async fn beside(
 }
 
 /// Base addresses for relative addresses of an article, the best first.
-fn bases(article: &KeptArticle, feed: &ShelvedFeed) -> Vec<String> {
+fn bases(article: &StoredArticle, feed: &FeedView) -> Vec<String> {
     let of_feed = [feed.kept.head.site.clone(), Some(feed.kept.address.as_str().to_owned())];
     let own = [article.text.base.clone(), article.text.link.clone()];
     own.into_iter().chain(of_feed).flatten().collect()

@@ -5,12 +5,12 @@ use askama::Template;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_aggregator::{KeptArticle, ShelvedFeed};
+use feedsync_aggregator::{FeedView, StoredArticle};
 use feedsync_log::Millis;
 use feedsync_reader_api::{ArticleNumber, Continuation, Marking, Tags};
 use http::StatusCode;
 
-use super::list::{List, Of};
+use super::list::{List, ListSource};
 use super::{beginning, feed_page, reading, time, with};
 use crate::access::call::Call;
 use crate::http::html::content::short;
@@ -65,7 +65,7 @@ pub(super) struct Row {
 }
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
-    let turn = hub.answers.turn().await?;
+    let turn = hub.response_budget.permit().await?;
     let list = List::read(&call.query)?;
     let from = place(&call)?;
     let reading = reading(&hub, &call).await?;
@@ -79,12 +79,12 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let articles = reading.kept(&numbers).await?;
     let frame = Frame::of(&hub, &call).await?;
     let root = frame.root.clone();
-    let of_feed = articles.into_iter().map(|(article, feed)| Unwritten::of(article, feed));
+    let of_feed = articles.into_iter().map(|(article, feed)| UnrenderedArticle::of(article, feed));
     let unwritten: Vec<_> = of_feed.collect();
     let address = list.page(&root);
     let feed = match &list.of {
-        Of::Feed(number) => {
-            let state = reading.shelf.feed(*number).map(|feed| &feed.kept.state);
+        ListSource::Feed(number) => {
+            let state = reading.subscription_view.feed(*number).map(|feed| &feed.kept.state);
             let failed = state.filter(|state| state.failures > 0 || state.gone);
             let fault = failed.and_then(|state| state.fault.clone());
             Some((feed_page(&root, *number), fault))
@@ -192,16 +192,16 @@ impl Reading {
 }
 
 /// An article of a list, before it is rendered.
-struct Unwritten {
-    article: KeptArticle,
+struct UnrenderedArticle {
+    article: StoredArticle,
     feed: String,
     is_read: bool,
     is_starred: bool,
     tags: Vec<String>,
 }
 
-impl Unwritten {
-    fn of(article: KeptArticle, feed: &ShelvedFeed) -> Self {
+impl UnrenderedArticle {
+    fn of(article: StoredArticle, feed: &FeedView) -> Self {
         let tags = Tags::new(feed.marks.tags(article.number));
         Self {
             feed: feed.title().to_owned(),
@@ -222,8 +222,8 @@ impl Unwritten {
             excerpt: beginning(&article.text, 200),
             feed: short(&feed, 80),
             link: article.text.link.filter(|link| is_web(link)),
-            shown: time(article.shown),
-            place: Continuation { at: place.shown, article: place.number },
+            shown: time(article.sort_date),
+            place: Continuation { at: place.sort_date, article: place.number },
             is_read,
             is_starred,
             tags,

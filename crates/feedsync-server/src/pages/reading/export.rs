@@ -17,7 +17,7 @@ pub(super) const SUBSCRIPTIONS: &str = "subscriptions.opml";
 pub(super) const EVERYTHING: &str = "everything.jsonl";
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
-    let turn = hub.answers.turn().await?;
+    let turn = hub.response_budget.permit().await?;
     let person = reading(&hub, &call).await?.person;
     let (name, kind, text) = match call.segment("name") {
         SUBSCRIPTIONS => {

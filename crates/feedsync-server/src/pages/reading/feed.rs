@@ -4,12 +4,12 @@ use askama::Template;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_aggregator::ShelvedFeed;
+use feedsync_aggregator::FeedView;
 use feedsync_reader_api::FeedNumber;
 use feedsync_reading_state::{Action, Title};
 use http::StatusCode;
 
-use super::list::{List, Of};
+use super::list::{List, ListSource};
 use super::{feed_page, home, reading, time, typed_folder, with};
 use crate::access::call::Call;
 use crate::http::html::content::short;
@@ -18,7 +18,7 @@ use crate::hub::Hub;
 use crate::pages::answer::{Frame, Time, page, see_other, sentence};
 use crate::pages::assets::READING;
 use crate::pages::form::{Form, Posted};
-use crate::pages::proof::STALE;
+use crate::pages::form_token::STALE;
 use crate::reading::Reading;
 use crate::reading::articles::is_web;
 
@@ -111,7 +111,7 @@ pub(crate) async fn change(
             "saved"
         }
         "refresh" => {
-            reading.hasten(&[number]).await?;
+            reading.make_due(&[number]).await?;
             "asked"
         }
         "unsubscribe" => {
@@ -123,9 +123,9 @@ pub(crate) async fn change(
     see_other(&with(&feed_page(root, number), "said", said))
 }
 
-fn found<'r>(reading: &'r Reading, call: &Call) -> Result<&'r ShelvedFeed, Problem> {
+fn found<'r>(reading: &'r Reading, call: &Call) -> Result<&'r FeedView, Problem> {
     let number = call.segment("number").parse::<FeedNumber>().ok();
-    let feed = number.and_then(|number| reading.shelf.feed(number));
+    let feed = number.and_then(|number| reading.subscription_view.feed(number));
     feed.ok_or_else(|| Problem::not_found("you do not subscribe to this feed"))
 }
 
@@ -135,7 +135,7 @@ async fn shown(
     draft: Option<Draft>,
     status: StatusCode,
 ) -> Result<Response, Problem> {
-    let turn = hub.answers.turn().await?;
+    let turn = hub.response_budget.permit().await?;
     let reading = reading(hub, call).await?;
     let feed = found(&reading, call)?;
     let frame = Frame::of(hub, call).await?;
@@ -154,7 +154,7 @@ async fn shown(
             _ => "",
         },
         page: feed_page(&frame.root, feed.number()),
-        list_page: List::new(Of::Feed(feed.number())).page(&frame.root),
+        list_page: List::new(ListSource::Feed(feed.number())).page(&frame.root),
         title: short(feed.title(), 200),
         own_title: short(kept.head.title.as_deref().unwrap_or_default(), 200),
         address: subscription.address.as_str().to_owned(),
@@ -165,7 +165,7 @@ async fn shown(
         checked: kept.state.checked.map(time),
         due: time(kept.state.due),
         newest: kept.newest.map(time),
-        moved_to: kept.state.led_to.as_ref().map(|address| address.as_str().to_owned()),
+        moved_to: kept.state.redirect_target.as_ref().map(|address| address.as_str().to_owned()),
         fault: kept.state.fault.clone(),
         failures: kept.state.failures,
         is_gone: kept.state.gone,

@@ -10,7 +10,7 @@ use crate::reading::Reading;
 
 /// Source of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Of {
+pub(super) enum ListSource {
     All,
     Feed(FeedNumber),
     /// The feeds of a folder; those without a folder for the top level.
@@ -22,7 +22,7 @@ pub(super) enum Of {
 /// A list of articles, without a position in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct List {
-    pub(super) of: Of,
+    pub(super) of: ListSource,
     /// Whether read articles are shown. By default they are hidden in lists of feeds, unless words are
     /// given.
     pub(super) shows_read: bool,
@@ -34,7 +34,7 @@ pub(super) struct List {
 }
 
 impl List {
-    pub(super) fn new(of: Of) -> Self {
+    pub(super) fn new(of: ListSource) -> Self {
         let shows_read = !of.is_of_feeds();
         Self { of, shows_read, oldest_first: false, words: String::new(), with_pictures: false }
     }
@@ -50,16 +50,16 @@ impl List {
         let tag = tag.map_err(|error| Problem::parameter("tag", error.to_string()))?;
         let is_set = |name| matches!(query.text(name), Some("1" | "on"));
         let mut lists = Vec::new();
-        lists.extend(number("feed")?.map(|feed| Of::Feed(FeedNumber::new(feed))));
-        lists.extend(number("folder")?.map(|folder| Of::Folder(FolderNumber::new(folder))));
-        lists.extend(tag.map(Of::Tag));
-        lists.extend(is_set("starred").then_some(Of::Starred));
+        lists.extend(number("feed")?.map(|feed| ListSource::Feed(FeedNumber::new(feed))));
+        lists.extend(number("folder")?.map(|folder| ListSource::Folder(FolderNumber::new(folder))));
+        lists.extend(tag.map(ListSource::Tag));
+        lists.extend(is_set("starred").then_some(ListSource::Starred));
         if lists.len() > 1 {
             let detail = "a list is of one feed, folder or tag, or of what is starred";
             return Err(Problem::bad_request(detail));
         }
         let words = query.text("q").unwrap_or_default().trim().to_owned();
-        let of = lists.pop().unwrap_or(Of::All);
+        let of = lists.pop().unwrap_or(ListSource::All);
         let shows_read = match query.text("show") {
             Some("all") => true,
             Some("unread") => false,
@@ -73,11 +73,11 @@ impl List {
     /// Query for the library, with a maximum number of articles.
     pub(super) fn selection(&self, count: usize) -> Selection {
         let stream = match &self.of {
-            Of::All => Stream::All,
-            Of::Feed(feed) => Stream::Feed(FeedName::Number(*feed)),
-            Of::Folder(folder) => Stream::Folder(*folder),
-            Of::Starred => Stream::Starred,
-            Of::Tag(tag) => Stream::Tag(tag.clone()),
+            ListSource::All => Stream::All,
+            ListSource::Feed(feed) => Stream::Feed(FeedName::Number(*feed)),
+            ListSource::Folder(folder) => Stream::Folder(*folder),
+            ListSource::Starred => Stream::Starred,
+            ListSource::Tag(tag) => Stream::Tag(tag.clone()),
         };
         let mut selection = Selection::newest(stream, count);
         selection.descending = !self.oldest_first;
@@ -92,30 +92,30 @@ impl List {
     pub(super) fn title(&self, reading: &Reading) -> Result<String, Problem> {
         let unknown = |what: &str| Problem::not_found(format!("there is no such {what} here"));
         Ok(match &self.of {
-            Of::All => "All articles".to_owned(),
-            Of::Feed(feed) => {
-                let feed = reading.shelf.feed(*feed).ok_or_else(|| unknown("feed"))?;
+            ListSource::All => "All articles".to_owned(),
+            ListSource::Feed(feed) => {
+                let feed = reading.subscription_view.feed(*feed).ok_or_else(|| unknown("feed"))?;
                 feed.title().to_owned()
             }
-            Of::Folder(FolderNumber::TOP) => "Without a folder".to_owned(),
-            Of::Folder(number) => {
-                let folder = reading.folders.numbered_as(*number);
+            ListSource::Folder(FolderNumber::TOP) => "Without a folder".to_owned(),
+            ListSource::Folder(number) => {
+                let folder = reading.folders.find_by_number(*number);
                 let shown = folder.and_then(|folder| reading.folders.shown(folder));
                 shown.ok_or_else(|| unknown("folder"))?.name.to_string()
             }
-            Of::Starred => "Starred".to_owned(),
-            Of::Tag(tag) => tag.as_str().to_owned(),
+            ListSource::Starred => "Starred".to_owned(),
+            ListSource::Tag(tag) => tag.as_str().to_owned(),
         })
     }
 
     /// Parameter that names the source.
     pub(super) fn part(&self) -> Option<(&'static str, String)> {
         match &self.of {
-            Of::All => None,
-            Of::Feed(feed) => Some(("feed", feed.to_string())),
-            Of::Folder(folder) => Some(("folder", folder.to_string())),
-            Of::Starred => Some(("starred", "1".to_owned())),
-            Of::Tag(tag) => Some(("tag", tag.as_str().to_owned())),
+            ListSource::All => None,
+            ListSource::Feed(feed) => Some(("feed", feed.to_string())),
+            ListSource::Folder(folder) => Some(("folder", folder.to_string())),
+            ListSource::Starred => Some(("starred", "1".to_owned())),
+            ListSource::Tag(tag) => Some(("tag", tag.as_str().to_owned())),
         }
     }
 
@@ -152,7 +152,7 @@ impl List {
     }
 }
 
-impl Of {
+impl ListSource {
     /// Whether its source is feeds. Such a list shows only unread articles by default.
     fn is_of_feeds(&self) -> bool {
         matches!(self, Self::All | Self::Feed(_) | Self::Folder(_))
@@ -174,11 +174,11 @@ mod tests {
         #[test]
         fn an_address_says_the_whole_list(
             of in prop_oneof![
-                Just(Of::All),
-                Just(Of::Starred),
-                any::<i64>().prop_map(|number| Of::Feed(FeedNumber::new(number))),
-                any::<i64>().prop_map(|number| Of::Folder(FolderNumber::new(number))),
-                "[a-z&=%+ü?#]{1,9}".prop_map(|tag| Of::Tag(tag.parse().unwrap())),
+                Just(ListSource::All),
+                Just(ListSource::Starred),
+                any::<i64>().prop_map(|number| ListSource::Feed(FeedNumber::new(number))),
+                any::<i64>().prop_map(|number| ListSource::Folder(FolderNumber::new(number))),
+                "[a-z&=%+ü?#]{1,9}".prop_map(|tag| ListSource::Tag(tag.parse().unwrap())),
             ],
             (shows_read, oldest_first, with_pictures) in any::<(bool, bool, bool)>(),
             words in "([a-z&=%+ü?#]{1,9})?",
@@ -194,7 +194,7 @@ mod tests {
         for query in ["?feed=x", "?feed=", "?folder=1.5", "?tag=", "?feed=1&starred=1"] {
             assert!(read(query).is_err(), "{query}");
         }
-        assert_eq!(read("?show=some&order=none").unwrap(), List::new(Of::All));
+        assert_eq!(read("?show=some&order=none").unwrap(), List::new(ListSource::All));
         let search = read("?q=+milk+").unwrap();
         assert!(search.words == "milk" && search.shows_read);
     }

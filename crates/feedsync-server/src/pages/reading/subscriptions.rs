@@ -4,12 +4,12 @@ use askama::Template;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_aggregator::{FoundFeed, ShelvedFeed};
+use feedsync_aggregator::{FeedView, FoundFeed};
 use feedsync_reader_api::{FolderNumber, Stream};
 use feedsync_reading_state::FeedAddress;
 use http::StatusCode;
 
-use super::list::{List, Of};
+use super::list::{List, ListSource};
 use super::{feed_page, home, reading, time, typed_folder, with};
 use crate::access::call::Call;
 use crate::http::html::content::short;
@@ -18,9 +18,9 @@ use crate::hub::Hub;
 use crate::pages::answer::{Frame, Time, page, see_other, sentence};
 use crate::pages::assets::READING;
 use crate::pages::form::{Form, Posted};
-use crate::pages::proof::STALE;
+use crate::pages::form_token::STALE;
 use crate::reading::Reading;
-use crate::reading::finding::Found;
+use crate::reading::discovery::Discovery;
 
 #[derive(Template)]
 #[template(path = "subscriptions.html")]
@@ -114,8 +114,8 @@ pub(crate) async fn change(
             };
             let folder = Some(folder).filter(|folder| !folder.names().is_empty());
             let address = match reading.find(&address).await? {
-                Found::Known(address) | Found::New(FoundFeed { address, .. }) => address,
-                Found::Not(error) => {
+                Discovery::Known(address) | Discovery::New(FoundFeed { address, .. }) => address,
+                Discovery::NotFound(error) => {
                     let address_error = sentence(format!("there is no feed to read: {error}"));
                     return again(Draft { address_error, ..draft }).await;
                 }
@@ -124,8 +124,9 @@ pub(crate) async fn change(
             "subscribed"
         }
         "refresh" => {
-            let feeds: Vec<_> = reading.shelf.feeds().iter().map(ShelvedFeed::number).collect();
-            reading.hasten(&feeds).await?;
+            let feeds: Vec<_> =
+                reading.subscription_view.feeds().iter().map(FeedView::number).collect();
+            reading.make_due(&feeds).await?;
             "asked"
         }
         _ => return Err(Problem::bad_request("there is no such button")),
@@ -139,7 +140,7 @@ async fn shown(
     draft: Draft,
     status: StatusCode,
 ) -> Result<Response, Problem> {
-    let turn = hub.answers.turn().await?;
+    let turn = hub.response_budget.permit().await?;
     let reading = reading(hub, call).await?;
     let frame = Frame::of(hub, call).await?;
     let root = frame.root.clone();
@@ -151,15 +152,15 @@ async fn shown(
     };
     page(turn, call, status, move || {
         let tag = |tag: &feedsync_reading_state::Tag| {
-            (tag.as_str().to_owned(), List::new(Of::Tag(tag.clone())).page(&root))
+            (tag.as_str().to_owned(), List::new(ListSource::Tag(tag.clone())).page(&root))
         };
         SubscriptionsPage {
             script: &READING.name,
             page: home(&root),
             said,
-            unread: reading.shelf.feeds().iter().map(|feed| feed.unread).sum(),
-            everything: List::new(Of::All).page(&root),
-            tags: reading.shelf.tags().into_iter().map(tag).collect(),
+            unread: reading.subscription_view.feeds().iter().map(|feed| feed.unread).sum(),
+            everything: List::new(ListSource::All).page(&root),
+            tags: reading.subscription_view.tags().into_iter().map(tag).collect(),
             groups: groups(&reading, &root),
             folders: reading.folders.iter().map(|shown| shown.name.to_string()).collect(),
             draft,
@@ -177,17 +178,17 @@ fn groups(reading: &Reading, root: &str) -> Vec<Group> {
         let inside = reading.feeds_of(&Stream::Folder(number)).unwrap_or_default();
         let unread = inside.iter().map(|feed| feed.unread).sum();
         let rows: Vec<_> = inside.into_iter().map(|feed| row(feed, root)).collect();
-        let page = List::new(Of::Folder(number)).page(root);
+        let page = List::new(ListSource::Folder(number)).page(root);
         (!rows.is_empty()).then_some(Group { name, page, unread, rows })
     };
     top.into_iter().chain(folders).filter_map(group).collect()
 }
 
-fn row(feed: &ShelvedFeed, root: &str) -> Row {
+fn row(feed: &FeedView, root: &str) -> Row {
     let state = &feed.kept.state;
     Row {
         title: short(feed.title(), 120),
-        page: List::new(Of::Feed(feed.number())).page(root),
+        page: List::new(ListSource::Feed(feed.number())).page(root),
         settings: feed_page(root, feed.number()),
         unread: feed.unread,
         fault: state.fault.clone(),

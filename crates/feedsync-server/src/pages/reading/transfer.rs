@@ -5,7 +5,7 @@ use askama::Template;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_reading_state::{Filing, Snapshot, SubscriptionList};
+use feedsync_reading_state::{ImportPolicy, Snapshot, SubscriptionList};
 use http::StatusCode;
 
 use super::export::{EVERYTHING, SUBSCRIPTIONS};
@@ -16,12 +16,12 @@ use crate::http::problem::Problem;
 use crate::hub::Hub;
 use crate::pages::answer::{Frame, page, sentence};
 use crate::pages::assets::READING;
-use crate::pages::proof;
+use crate::pages::form_token;
 use crate::pages::upload::Upload;
 use crate::reading::Refusal;
 
 /// Maximum number of refused outlines that are listed.
-const NAMED: usize = 50;
+const MAX_LISTED_REFUSALS: usize = 50;
 
 #[derive(Template)]
 #[template(path = "transfer.html")]
@@ -32,12 +32,12 @@ struct TransferPage {
     exports: String,
     subscriptions: &'static str,
     everything: &'static str,
-    taken: Option<Taken>,
+    taken: Option<ImportResult>,
     error: String,
 }
 
 /// Result of an import.
-struct Taken {
+struct ImportResult {
     feeds: usize,
     changes: usize,
     refused: usize,
@@ -51,21 +51,21 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
 }
 
 /// Kind of a file.
-enum Contents {
+enum ImportedFile {
     List(SubscriptionList),
     Everything(Snapshot),
 }
 
 /// `POST`: imports a file.
-pub(crate) async fn take_in(
+pub(crate) async fn merge_state(
     State(hub): State<Hub>,
     call: Call,
     body: Body,
 ) -> Result<Response, Problem> {
     let upload = Upload::read(&hub, &call, body).await?;
     let reading = reading(&hub, &call).await?;
-    if !proof::is_genuine(&hub, &call, upload.text("form")) {
-        return Err(proof::refused());
+    if !form_token::is_genuine(&hub, &call, upload.text("form")) {
+        return Err(form_token::refused());
     }
     let refile = upload.text("refile") == "1";
     let again = |error: String| shown(&hub, &call, None, error, StatusCode::UNPROCESSABLE_ENTITY);
@@ -73,37 +73,43 @@ pub(crate) async fn take_in(
         return again("Choose a file first.".to_owned()).await;
     };
     let contents = tokio::task::spawn_blocking(move || match file.starts_with(b"{") {
-        true => Snapshot::read(&file).map(Contents::Everything).map_err(sentence),
-        false => SubscriptionList::read(&file).map(Contents::List).map_err(sentence),
+        true => Snapshot::read(&file).map(ImportedFile::Everything).map_err(sentence),
+        false => SubscriptionList::read(&file).map(ImportedFile::List).map_err(sentence),
     });
     let taken = match contents.await.map_err(|_| Problem::internal())? {
         Err(error) => return again(error).await,
-        Ok(Contents::Everything(snapshot)) => {
+        Ok(ImportedFile::Everything(snapshot)) => {
             let feeds = snapshot.state.feeds().count();
-            let changes = reading.person.take_in(snapshot.state).await.map_err(Refusal::from)?;
-            Taken { feeds, changes, refused: 0, named: Vec::new() }
+            let changes =
+                reading.person.merge_state(snapshot.state).await.map_err(Refusal::from)?;
+            ImportResult { feeds, changes, refused: 0, named: Vec::new() }
         }
-        Ok(Contents::List(list)) => {
-            let filing = if refile { Filing::Listed } else { Filing::Kept };
+        Ok(ImportedFile::List(list)) => {
+            let filing =
+                if refile { ImportPolicy::ReplaceExisting } else { ImportPolicy::KeepExisting };
             let changes = reading.person.subscribe(&list, filing).await.map_err(Refusal::from)?;
-            let named = list.refused.iter().take(NAMED).map(|one| short(&one.to_string(), 300));
+            let named = list
+                .refused
+                .iter()
+                .take(MAX_LISTED_REFUSALS)
+                .map(|one| short(&one.to_string(), 300));
             let (feeds, refused) = (list.feeds.len(), list.refused.len());
-            Taken { feeds, changes, refused, named: named.collect() }
+            ImportResult { feeds, changes, refused, named: named.collect() }
         }
     };
     // New subscriptions are fetched from now on.
-    reading.person.shelf().await.map_err(Refusal::from)?;
+    reading.person.subscription_view().await.map_err(Refusal::from)?;
     shown(&hub, &call, Some(taken), String::new(), StatusCode::OK).await
 }
 
 async fn shown(
     hub: &Hub,
     call: &Call,
-    taken: Option<Taken>,
+    taken: Option<ImportResult>,
     error: String,
     status: StatusCode,
 ) -> Result<Response, Problem> {
-    let turn = hub.answers.turn().await?;
+    let turn = hub.response_budget.permit().await?;
     let frame = Frame::of(hub, call).await?;
     let home = home(&frame.root);
     let (page_of, exports) = (format!("{home}/transfer"), format!("{home}/export"));

@@ -295,7 +295,7 @@ async fn the_first_user_gets_what_was_read_before_at_once() {
     let feed = format!("{{\"feed_url\":\"{FEED}\",\"category_id\":1}}");
     assert_eq!(local(Method::POST, "/reader/miniflux/v1/feeds", &feed).await, 201);
     let article = crate::newsroom::article("n1", "Title 1.", "<p>Some words</p>", 1);
-    room.publish(FEED, vec![article], crate::newsroom::CAME).await;
+    room.publish(FEED, vec![article], crate::newsroom::ARRIVAL_TIME).await;
     let star = "/reader/miniflux/v1/entries/1/bookmark";
     assert_eq!(local(Method::PUT, star, "").await, 204);
 
@@ -332,7 +332,7 @@ async fn private_names_answer_like_missing_names() {
     assert_eq!(room.status("anna", Method::POST, "/logs/private", "x\n").await, 201);
     assert_eq!(room.subscribe("anna").await, 201);
     let article = crate::newsroom::article("n1", "Title 1.", "<p>Some words</p>", 1);
-    room.publish(FEED, vec![article], crate::newsroom::CAME).await;
+    room.publish(FEED, vec![article], crate::newsroom::ARRIVAL_TIME).await;
     let mut compared = 0;
     let mut compare = async |who: &str, method: &Method, there: &str, missing: (&str, &str)| {
         let absent = there.replace(missing.0, missing.1);

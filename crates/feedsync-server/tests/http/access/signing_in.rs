@@ -17,7 +17,7 @@ use crate::hub::{self, bytes, json, payload, request, text};
 const CHANGES: &str = "/collections/notes/changes";
 
 /// Slightly more than the lifetime of cached rights.
-const BELIEVED: Duration = Duration::from_millis(1_100);
+const RIGHTS_CACHE_TIME: Duration = Duration::from_millis(1_100);
 
 /// A feed with one item that the hub does not have.
 async fn offered(id: &str) -> String {
@@ -41,7 +41,7 @@ async fn without_a_user_loopback_is_open_and_with_the_first_it_closes() {
     let new =
         feedsync_endpoint::NewUser { name: user("root"), password: None, administrator: true };
     open.endpoint.add_user(new).await.unwrap();
-    sleep(BELIEVED).await;
+    sleep(RIGHTS_CACHE_TIME).await;
     assert_eq!(open.get(CHANGES).await.status(), StatusCode::UNAUTHORIZED);
     assert_eq!(open.get("/healthz").await.status(), StatusCode::OK);
 }
@@ -201,11 +201,11 @@ async fn rights_that_end_have_ended_within_a_second() {
         world.endpoint.revoke_token(&user("rita"), token.digest).await.unwrap();
     }
     world.endpoint.revoke(&user("eddy"), &collection("notes")).await.unwrap();
-    sleep(BELIEVED).await;
+    sleep(RIGHTS_CACHE_TIME).await;
     assert_eq!(world.get(CHANGES, &token).await, 401);
     assert_eq!(world.get(CHANGES, &password).await, 404);
     world.password("eddy", "battery staple").await;
-    sleep(BELIEVED).await;
+    sleep(RIGHTS_CACHE_TIME).await;
     assert_eq!(world.get(CHANGES, &password).await, 401);
 }
 
@@ -230,7 +230,7 @@ async fn a_stream_of_events_ends_with_the_right_to_read_it() {
     Settings::default().write(&mut settings);
     let private = CollectionChange { settings: Some(settings), ..Default::default() };
     world.endpoint.store().change_collection(&collection("open"), private).await.unwrap();
-    sleep(BELIEVED).await;
+    sleep(RIGHTS_CACHE_TIME).await;
     for (stream, name) in streams.iter_mut().zip(["notes", "open"]) {
         let id = feedsync_core::ItemId::new("secret").unwrap();
         let (creation, payload) = (Default::default(), payload(Format::Atom, "secret"));
@@ -294,7 +294,7 @@ async fn guesses_of_tokens_run_dry_and_shut_out_nobody_who_is_signed_in() {
     assert_eq!(right.status(), StatusCode::TOO_MANY_REQUESTS, "a right guess is not told either");
     let wait: u64 = text(&right, "retry-after").parse().unwrap();
     assert!((1..=3).contains(&wait), "{wait}");
-    sleep(BELIEVED).await;
+    sleep(RIGHTS_CACHE_TIME).await;
     assert_eq!(world.get(CHANGES, &bearer(&known)).await, 200);
 }
 

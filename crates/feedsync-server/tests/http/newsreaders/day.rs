@@ -13,7 +13,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
 
-use super::truth::{Article, Deed, Known, Truth};
+use super::truth::{Article, KnownActions, Truth, UserAction};
 use super::{Hub, user};
 use crate::access::world::basic;
 
@@ -61,9 +61,9 @@ struct Somebody {
     token: String,
     truth: Truth,
     /// Actions that the hub knows.
-    hub: Known,
+    hub: KnownActions,
     device: Replica,
-    device_knows: Known,
+    device_knows: KnownActions,
 }
 
 impl World {
@@ -145,7 +145,7 @@ impl World {
         assert_eq!(answer, "OK");
         // Fetched articles become known at the next request.
         self.hub.get("miniflux/v1/feeds", &somebody.basic).await;
-        somebody.truth.add(&mut somebody.hub, Deed::Subscribe { feed, is_in });
+        somebody.truth.add(&mut somebody.hub, UserAction::Subscribe { feed, is_in });
     }
 
     /// One article of a feed that is subscribed to, according to the known actions.
@@ -170,16 +170,16 @@ impl World {
         let deed = match is_star {
             true => {
                 let is_starred = !somebody.truth.is_starred(&somebody.hub, place);
-                Deed::Star { article: place, is_starred }
+                UserAction::Star { article: place, is_starred }
             }
             false => {
                 let is_read = !somebody.truth.is_read(&somebody.hub, place, article);
-                Deed::Mark { article: place, is_read }
+                UserAction::Mark { article: place, is_read }
             }
         };
         let (word, is) = match deed {
-            Deed::Star { is_starred, .. } => ("starred", is_starred),
-            Deed::Mark { is_read, .. } => ("read", is_read),
+            UserAction::Star { is_starred, .. } => ("starred", is_starred),
+            UserAction::Mark { is_read, .. } => ("read", is_read),
             _ => unreachable!("one of two"),
         };
         let hub = &self.hub;
@@ -283,7 +283,7 @@ impl World {
                 && somebody.truth.is_subscribed(&somebody.hub, feed)
             {
                 let shown = until.unwrap_or(newest).min(newest);
-                somebody.truth.add(&mut somebody.hub, Deed::UpTo { feed, shown });
+                somebody.truth.add(&mut somebody.hub, UserAction::UpTo { feed, shown });
             }
         }
     }
@@ -296,7 +296,7 @@ impl World {
         let known = &somebody.device_knows;
         let at = Millis::new(article.shown);
         let (deed, action) = if is_all {
-            let deed = Deed::UpTo { feed: article.feed, shown: article.shown };
+            let deed = UserAction::UpTo { feed: article.feed, shown: article.shown };
             (deed, Action::ReadUpTo { at })
         } else if is_star {
             let is_starred = !somebody.truth.is_starred(known, place);
@@ -305,7 +305,7 @@ impl World {
                 true => Action::Star { article },
                 false => Action::Unstar { article },
             };
-            (Deed::Star { article: place, is_starred }, action)
+            (UserAction::Star { article: place, is_starred }, action)
         } else {
             let is_read = !somebody.truth.is_read(known, place, article);
             let (article, at) = (named(place), Some(at));
@@ -313,7 +313,7 @@ impl World {
                 true => Action::Read { article, at },
                 false => Action::Unread { article, at },
             };
-            (Deed::Mark { article: place, is_read }, action)
+            (UserAction::Mark { article: place, is_read }, action)
         };
         let now = self.hub.now();
         assert!(somebody.device.act(&address(article.feed), &action, now), "{deed:?} is news");

@@ -174,10 +174,10 @@ fn start_tags_without_their_end_are_tags_where_they_have_a_value() {
 #[test]
 fn values_with_a_tag_in_them_have_a_maximum_length_behind_it() {
     let document = |length: usize| format!("<a b='c<{}'>", "d".repeat(length));
-    let longest = document(LONGEST_VALUE - 2);
+    let longest = document(MAX_VALUE_BYTES - 2);
     assert_eq!(pieces(&longest).len(), 1);
     assert!(pieces(&longest)[0].1.ends_with("dd"));
-    let longer = document(LONGEST_VALUE - 1);
+    let longer = document(MAX_VALUE_BYTES - 1);
     assert_eq!(pieces(&longer)[0], ("<a b='c", "start a b=c".to_owned()));
 }
 

@@ -42,13 +42,13 @@ pub(super) fn read(text: &str, item: &Item<Payload>) -> Option<Base> {
         "false" => Some(false),
         _ => return None,
     };
-    let known = Known::of(item);
+    let known = KnownUpdates::of(item);
     let mut seen = HashSet::new();
     let mut history = Vec::new();
     for part in parts {
         let update = update(part)?;
         let name = name(&update);
-        if !seen.insert((name.0, name.1.cloned(), name.2)) || seen.len() > MOST {
+        if !seen.insert((name.0, name.1.cloned(), name.2)) || seen.len() > MAX_UPDATES {
             return None;
         }
         // The update includes the foreign markup that it has here.
@@ -65,23 +65,23 @@ pub(super) fn read(text: &str, item: &Item<Payload>) -> Option<Base> {
 }
 
 /// Maximum number of updates of one version; no document with more is accepted.
-const MOST: usize = 65_536;
+const MAX_UPDATES: usize = 65_536;
 
 /// Identity of an update (3.3 note 2): with a `by`, its sequence; else its `when` too.
-type Name<'u> = (Sequence, Option<&'u By>, Option<Timestamp>);
+type UpdateIdentity<'u> = (Sequence, Option<&'u By>, Option<Timestamp>);
 
-fn name(update: &Update) -> Name<'_> {
+fn name(update: &Update) -> UpdateIdentity<'_> {
     let when = if update.by().is_some() { None } else { update.when() };
     (update.sequence(), update.by(), when)
 }
 
 /// Updates that an item knows.
-struct Known<'i> {
-    updates: HashMap<Name<'i>, &'i Update>,
+struct KnownUpdates<'i> {
+    updates: HashMap<UpdateIdentity<'i>, &'i Update>,
     highest: HashMap<&'i By, Sequence>,
 }
 
-impl<'i> Known<'i> {
+impl<'i> KnownUpdates<'i> {
     fn of(item: &'i Item<Payload>) -> Self {
         let mut known = Self { updates: HashMap::new(), highest: HashMap::new() };
         for update in item.versions().flat_map(|version| version.history.updates()) {
@@ -180,7 +180,7 @@ mod tests {
             let sequence = Sequence::new(u32::try_from(sequence).unwrap()).unwrap();
             Update::new(sequence, None, Some(by.clone())).unwrap()
         };
-        let all: Vec<_> = (1..=MOST).rev().map(line).collect();
+        let all: Vec<_> = (1..=MAX_UPDATES).rev().map(line).collect();
         item.winner.history = History::from_updates(all).unwrap();
         let base = Base::from(&item.winner);
         let text = written(&base);
@@ -188,8 +188,8 @@ mod tests {
         assert_eq!(read(&text, &item), Some(base));
         assert!(began.elapsed().as_secs() < 2, "{:?}", began.elapsed());
         assert_eq!(read(&format!("{text}|{}", &text[text.len() - 12..]), &item), None);
-        item.winner.history = History::from_updates(vec![line(MOST + 1)]).unwrap();
-        let parts: Vec<_> = (1..=MOST + 1).map(|sequence| signed(&line(sequence))).collect();
+        item.winner.history = History::from_updates(vec![line(MAX_UPDATES + 1)]).unwrap();
+        let parts: Vec<_> = (1..=MAX_UPDATES + 1).map(|sequence| signed(&line(sequence))).collect();
         assert_eq!(read(&format!("2 |{}", parts.join("|")), &item), None);
         assert!(read(&format!("2 |{}", parts[1..].join("|")), &item).is_some());
     }

@@ -5,12 +5,12 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::traces::Traces;
+use super::hashes::ArticleHashes;
 use crate::article::ArticleId;
 
 /// Maximum number of remembered articles of a feed, and of shared names. Those of the last document come
 /// first, then those of earlier ones.
-pub const MOST_REMEMBERED: usize = 4_096;
+pub const MAX_REMEMBERED_ARTICLES: usize = 4_096;
 
 /// Remembered state of a feed: its articles with hashes of their last values, and the names that do not
 /// distinguish its articles. [`identify`](crate::identify()) updates it; a document that was read before
@@ -20,25 +20,25 @@ pub const MOST_REMEMBERED: usize = 4_096;
 /// it behaves like one that reads the feed for the first time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Stored")]
-pub struct Remembered {
+pub struct IdentificationState {
     /// The articles; those of the last document come first.
-    pub(super) articles: Vec<(ArticleId, Traces)>,
+    pub(super) articles: Vec<(ArticleId, ArticleHashes)>,
     /// Hashes of names, and of names with links, that several articles had; those seen last come first.
     pub(super) shared: Vec<u64>,
 }
 
 /// Why a stored text is not a remembered state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RememberedError {
+pub enum IdentificationStateError {
     /// Too many articles or shared names.
-    #[error("at most {MOST_REMEMBERED} articles and as many shared names are remembered")]
+    #[error("at most {MAX_REMEMBERED_ARTICLES} articles and as many shared names are remembered")]
     TooMany,
     /// Two articles have one id.
     #[error("the article {0:?} is there twice")]
     Twice(ArticleId),
 }
 
-impl Remembered {
+impl IdentificationState {
     /// The remembered articles, those of the last document first.
     pub fn articles(&self) -> impl Iterator<Item = &ArticleId> {
         self.articles.iter().map(|(id, _)| id)
@@ -47,7 +47,7 @@ impl Remembered {
     /// Updates the state after a document with these articles and these shared hashes.
     pub(super) fn renewed(
         self,
-        told: impl Iterator<Item = (ArticleId, Traces)>,
+        told: impl Iterator<Item = (ArticleId, ArticleHashes)>,
         mut shared: BTreeSet<u64>,
     ) -> Self {
         let mut articles: Vec<_> = told.collect();
@@ -56,12 +56,12 @@ impl Remembered {
         });
         let now: HashSet<_> = articles.iter().map(|(id, _)| id.clone()).collect();
         articles.extend(self.articles.into_iter().filter(|(id, _)| !now.contains(id)));
-        articles.truncate(MOST_REMEMBERED);
+        articles.truncate(MAX_REMEMBERED_ARTICLES);
         for known in &self.shared {
             shared.remove(known);
         }
         let mut shared: Vec<_> = shared.into_iter().chain(self.shared).collect();
-        shared.truncate(MOST_REMEMBERED);
+        shared.truncate(MAX_REMEMBERED_ARTICLES);
         Self { articles, shared }
     }
 }
@@ -69,20 +69,20 @@ impl Remembered {
 /// The stored form, not yet validated.
 #[derive(Deserialize)]
 struct Stored {
-    articles: Vec<(ArticleId, Traces)>,
+    articles: Vec<(ArticleId, ArticleHashes)>,
     shared: Vec<u64>,
 }
 
-impl TryFrom<Stored> for Remembered {
-    type Error = RememberedError;
-    fn try_from(stored: Stored) -> Result<Self, RememberedError> {
+impl TryFrom<Stored> for IdentificationState {
+    type Error = IdentificationStateError;
+    fn try_from(stored: Stored) -> Result<Self, IdentificationStateError> {
         let Stored { articles, shared } = stored;
-        if articles.len().max(shared.len()) > MOST_REMEMBERED {
-            return Err(RememberedError::TooMany);
+        if articles.len().max(shared.len()) > MAX_REMEMBERED_ARTICLES {
+            return Err(IdentificationStateError::TooMany);
         }
         let mut ids = HashSet::new();
         match articles.iter().find(|(id, _)| !ids.insert(id)) {
-            Some((id, _)) => Err(RememberedError::Twice(id.clone())),
+            Some((id, _)) => Err(IdentificationStateError::Twice(id.clone())),
             None => Ok(Self { articles, shared }),
         }
     }

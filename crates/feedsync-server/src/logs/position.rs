@@ -23,7 +23,7 @@ pub(super) fn tag(place: LogPosition) -> EntityTag {
 }
 
 /// Headers with the position of a log.
-pub(super) fn stand(place: LogPosition) -> HeaderMap {
+pub(super) fn position_headers(place: LogPosition) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(header::ETAG, tag(place).value());
     insert(&mut headers, GENERATION, &place.generation.to_string());
@@ -31,7 +31,7 @@ pub(super) fn stand(place: LogPosition) -> HeaderMap {
 }
 
 /// Adds the position of the log to a problem, so that the client needs no further request.
-pub(super) fn told(problem: Problem, place: LogPosition) -> Problem {
+pub(super) fn with_position(problem: Problem, place: LogPosition) -> Problem {
     of_generation(problem, place)
         .header(header::ETAG, tag(place).value())
         .with("etag", format!("\"{place}\""))
@@ -49,14 +49,14 @@ pub(super) fn of_generation(problem: Problem, place: LogPosition) -> Problem {
 }
 
 /// Problem 412 with the position of the log.
-pub(super) fn elsewhere(place: LogPosition) -> Problem {
+pub(super) fn position_mismatch(place: LogPosition) -> Problem {
     let problem = Problem::new(
         StatusCode::PRECONDITION_FAILED,
         "precondition-failed",
         "Not the state you expect",
         "the log does not stand where the request says; ETag names where it does",
     );
-    told(problem, place)
+    with_position(problem, place)
 }
 
 /// Adds the links of a log or a former log: to its events and to its snapshot.
@@ -79,7 +79,7 @@ pub(super) fn absent(name: &CollectionName, log: Option<&Log>) -> Problem {
 }
 
 /// Problem for a generation that is no longer stored, with links to its successors.
-pub(super) fn swept(base: &PublicBase, name: &CollectionName, log: &Log) -> Problem {
+pub(super) fn generation_removed(base: &PublicBase, name: &CollectionName, log: &Log) -> Problem {
     let mut headers = HeaderMap::new();
     append_link(&mut headers, &base.url(&super::path(name)), "successor-version");
     links(&mut headers, base, name, log);
@@ -95,13 +95,13 @@ fn gone(detail: &str) -> Problem {
 
 /// Problem 409 with the position of the log.
 pub(super) fn conflict(detail: &str, place: LogPosition) -> Problem {
-    told(Problem::conflict(detail), place)
+    with_position(Problem::conflict(detail), place)
 }
 
 /// Reason why a log was not changed.
 pub(super) fn refused(name: &CollectionName, outcome: LogOutcome) -> Problem {
     match outcome {
-        LogOutcome::PositionMismatch(log) => elsewhere(log.place),
+        LogOutcome::PositionMismatch(log) => position_mismatch(log.place),
         LogOutcome::Absent(log) => absent(name, log.as_ref()),
         LogOutcome::KeyReused => Problem::new(
             StatusCode::UNPROCESSABLE_ENTITY,

@@ -6,28 +6,28 @@ use feedsync_reading_state::FeedAddress;
 use super::{Reading, Refusal};
 
 /// Result of feed discovery.
-pub(crate) enum Found {
+pub(crate) enum Discovery {
     /// A subscribed feed, with the address of the subscription.
     Known(FeedAddress),
     /// A readable feed.
     New(FoundFeed),
     /// No feed, with the reason.
-    Not(FindError),
+    NotFound(FindError),
 }
 
 impl Reading {
     /// The feed at an address, or the first readable feed of a web page there.
-    pub(crate) async fn find(&self, address: &FeedAddress) -> Result<Found, Refusal> {
+    pub(crate) async fn find(&self, address: &FeedAddress) -> Result<Discovery, Refusal> {
         if let Some(known) = self.subscribed_at(address) {
-            return Ok(Found::Known(known));
+            return Ok(Discovery::Known(known));
         }
-        let _turn = self.person.find_turn().await;
+        let _turn = self.person.find_permit().await;
         Ok(match self.newsreading.finder.first(address).await {
             Ok(feed) => match self.subscribed_at(&feed.address) {
-                Some(known) => Found::Known(known),
-                None => Found::New(feed),
+                Some(known) => Discovery::Known(known),
+                None => Discovery::New(feed),
             },
-            Err(error) => Found::Not(refused(error)?),
+            Err(error) => Discovery::NotFound(refused(error)?),
         })
     }
 
@@ -36,7 +36,7 @@ impl Reading {
         &self,
         address: &FeedAddress,
     ) -> Result<Result<Vec<NamedFeed>, FindError>, Refusal> {
-        let _turn = self.person.find_turn().await;
+        let _turn = self.person.find_permit().await;
         match self.newsreading.finder.all(address).await {
             Ok(feeds) => Ok(Ok(feeds)),
             Err(FindError::NoFeed) => Ok(Ok(Vec::new())),
@@ -47,11 +47,10 @@ impl Reading {
     /// Address of the subscription to a feed. The feed may have moved there, or a web page may have led
     /// there.
     pub(crate) fn subscribed_at(&self, address: &FeedAddress) -> Option<FeedAddress> {
-        let mut feeds = self.shelf.feeds().iter();
-        let known = self
-            .shelf
-            .feed_at(address)
-            .or_else(|| feeds.find(|feed| feed.kept.state.led_to.as_ref() == Some(address)));
+        let mut feeds = self.subscription_view.feeds().iter();
+        let known = self.subscription_view.feed_at(address).or_else(|| {
+            feeds.find(|feed| feed.kept.state.redirect_target.as_ref() == Some(address))
+        });
         known.map(|feed| feed.subscription.address.clone())
     }
 }

@@ -6,13 +6,13 @@ use http::uri::PathAndQuery;
 use crate::http::query::encoded;
 
 /// Maximum size of a stored address, in bytes.
-const MOST: usize = 1_000;
+const MAX_BYTES: usize = 1_000;
 
 /// A page of this hub, as its path and query below the public base.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Return(String);
+pub(super) struct ReturnTarget(String);
 
-impl Return {
+impl ReturnTarget {
     /// Parses the value of a form or an address. A value that is not clearly a page of this hub
     /// becomes its first page: a browser must not interpret it as another host or another part of this
     /// one.
@@ -23,7 +23,7 @@ impl Return {
             && !text.contains('#')
             && !path.contains("//")
             && !path.split('/').any(is_dots)
-            && text.len() <= MOST
+            && text.len() <= MAX_BYTES
             && text.parse::<PathAndQuery>().is_ok();
         // Forms are posted to these paths, but they show no page.
         let shows = !path.starts_with("/pages/login") && !path.starts_with("/pages/logout");
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn only_pages_of_this_hub_are_gone_back_to() {
         for page in ["/", "/?a=b", "/pages/account", "/pages/collections/a?q=%2F%2Fb&before=3"] {
-            assert_eq!(Return::parse(page).as_str(), page);
+            assert_eq!(ReturnTarget::parse(page).as_str(), page);
         }
         for other in [
             "",
@@ -93,20 +93,20 @@ mod tests {
             "/pages/login?to=/pages/login",
             "/pages/logout",
             " /pages/account",
-            &format!("/pages/{}", "x".repeat(MOST)),
+            &format!("/pages/{}", "x".repeat(MAX_BYTES)),
         ] {
-            assert_eq!(Return::parse(other).as_str(), "/", "{other:?}");
+            assert_eq!(ReturnTarget::parse(other).as_str(), "/", "{other:?}");
         }
     }
 
     #[test]
     fn a_page_is_found_again_in_the_address_that_signs_in() {
-        let page = Return::parse("/pages/collections/a?q=b&c=1");
+        let page = ReturnTarget::parse("/pages/collections/a?q=b&c=1");
         assert_eq!(
             page.login("/hub"),
             "/hub/pages/login?to=%2Fpages%2Fcollections%2Fa%3Fq%3Db%26c%3D1"
         );
         assert_eq!(page.address("/hub"), "/hub/pages/collections/a?q=b&c=1");
-        assert_eq!(Return::parse("/").login(""), "/pages/login");
+        assert_eq!(ReturnTarget::parse("/").login(""), "/pages/login");
     }
 }

@@ -6,11 +6,11 @@ use crate::fault::Fault;
 use crate::parameters::Parameters;
 
 /// Maximum size of a request body, in bytes; subscription lists have a limit of their own.
-pub const MOST_BODY: usize = 2 << 20;
+pub const MAX_BODY_BYTES: usize = 2 << 20;
 
 /// A raw request, in which nothing is decoded.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct RawRequest<'a> {
     /// HTTP method.
     pub method: &'a str,
     /// Path below the address that the newsreader was configured with.
@@ -23,7 +23,7 @@ pub struct Asked<'a> {
     pub body: &'a [u8],
 }
 
-impl<'a> Asked<'a> {
+impl<'a> RawRequest<'a> {
     /// Refuses every method that is not among these; `HEAD` counts as `GET`.
     pub(crate) fn only(&self, allowed: &'static [&'static str]) -> Result<(), Fault> {
         if allowed.contains(&self.verb()) { Ok(()) } else { Err(Fault::Method { allowed }) }
@@ -58,7 +58,7 @@ impl<'a> Asked<'a> {
         parameters.read("the query", self.query.strip_prefix('?').unwrap_or(self.query))?;
         if self.verb() != "GET" && !self.body.is_empty() {
             // Some newsreaders send forms with a missing or wrong media type.
-            if !self.is_said_to_be(&["application/x-www-form-urlencoded", "text/plain"], true) {
+            if !self.has_media_type(&["application/x-www-form-urlencoded", "text/plain"], true) {
                 return Err(Fault::Media { wanted: "application/x-www-form-urlencoded" });
             }
             let text = std::str::from_utf8(self.bounded_body()?).map_err(|_| Fault::Body {
@@ -73,14 +73,14 @@ impl<'a> Asked<'a> {
 
     /// Returns the body, unless it exceeds the limit.
     pub(crate) fn bounded_body(&self) -> Result<&'a [u8], Fault> {
-        if self.body.len() > MOST_BODY {
-            return Err(Fault::TooLarge { most: MOST_BODY });
+        if self.body.len() > MAX_BODY_BYTES {
+            return Err(Fault::TooLarge { most: MAX_BODY_BYTES });
         }
         Ok(self.body)
     }
 
     /// Whether the declared media type is one of these; returns `unsaid` if none is declared.
-    pub(crate) fn is_said_to_be(&self, types: &[&str], unsaid: bool) -> bool {
+    pub(crate) fn has_media_type(&self, types: &[&str], unsaid: bool) -> bool {
         let Some(said) = self.content_type else { return unsaid };
         let said = said.split(';').next().unwrap_or_default().trim();
         said.is_empty() || types.iter().any(|known| known.eq_ignore_ascii_case(said))

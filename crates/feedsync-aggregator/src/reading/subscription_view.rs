@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::library::{KeptFeed, Listed, Origin};
+use crate::library::{ListEntry, Origin, StoredFeed};
 use feedsync_reader_api::{ArticleNumber, FeedNumber};
 use feedsync_reading_state::{ArticleId, FeedAddress, FeedState, Subscription, Tag};
 
@@ -13,19 +13,19 @@ use crate::reading::marks::FeedMarks;
 
 /// Immutable snapshot of subscriptions with their feeds and marks.
 #[derive(Debug, Clone, Default)]
-pub struct Shelf {
-    feeds: Vec<ShelvedFeed>,
+pub struct SubscriptionView {
+    feeds: Vec<FeedView>,
     places: HashMap<FeedNumber, usize>,
-    former: BTreeMap<FeedNumber, ShelvedFeed>,
+    former: BTreeMap<FeedNumber, FeedView>,
 }
 
 /// A feed of a user.
 #[derive(Debug, Clone)]
-pub struct ShelvedFeed {
+pub struct FeedView {
     /// Subscription with title, folder and position.
     pub subscription: Subscription,
     /// Stored feed.
-    pub kept: KeptFeed,
+    pub kept: StoredFeed,
     /// Marks of the user in the feed.
     pub marks: Arc<FeedMarks>,
     /// Number of unread articles.
@@ -34,7 +34,7 @@ pub struct ShelvedFeed {
     pub(crate) state: Arc<FeedState>,
 }
 
-impl ShelvedFeed {
+impl FeedView {
     /// Number of the feed.
     pub fn number(&self) -> FeedNumber {
         self.kept.number
@@ -69,40 +69,40 @@ impl ShelvedFeed {
     }
 }
 
-impl Shelf {
-    pub(crate) fn new(feeds: Vec<ShelvedFeed>, former: Vec<ShelvedFeed>) -> Self {
+impl SubscriptionView {
+    pub(crate) fn new(feeds: Vec<FeedView>, former: Vec<FeedView>) -> Self {
         let places = feeds.iter().enumerate().map(|(place, feed)| (feed.number(), place)).collect();
         let former = former.into_iter().map(|feed| (feed.number(), feed)).collect();
         Self { feeds, places, former }
     }
 
     /// Feeds in the order of the subscriptions.
-    pub fn feeds(&self) -> &[ShelvedFeed] {
+    pub fn feeds(&self) -> &[FeedView] {
         &self.feeds
     }
 
     /// Returns a feed, if it is subscribed to.
-    pub fn feed(&self, number: FeedNumber) -> Option<&ShelvedFeed> {
+    pub fn feed(&self, number: FeedNumber) -> Option<&FeedView> {
         self.feeds.get(*self.places.get(&number)?)
     }
 
     /// Former subscriptions with starred or tagged articles. They are in no folder.
-    pub fn former(&self) -> impl Iterator<Item = &ShelvedFeed> {
+    pub fn former(&self) -> impl Iterator<Item = &FeedView> {
         self.former.values()
     }
 
     /// Returns a former subscription, if it has starred or tagged articles.
-    pub fn former_feed(&self, number: FeedNumber) -> Option<&ShelvedFeed> {
+    pub fn former_feed(&self, number: FeedNumber) -> Option<&FeedView> {
         self.former.get(&number)
     }
 
     /// Returns a current or former subscription.
-    pub(crate) fn any(&self, number: FeedNumber) -> Option<&ShelvedFeed> {
+    pub(crate) fn any(&self, number: FeedNumber) -> Option<&FeedView> {
         self.feed(number).or_else(|| self.former_feed(number))
     }
 
     /// Returns the feed of an article that the user may see: one of a subscription, or a starred or tagged one.
-    pub fn feed_of(&self, feed: FeedNumber, article: ArticleNumber) -> Option<&ShelvedFeed> {
+    pub fn feed_of(&self, feed: FeedNumber, article: ArticleNumber) -> Option<&FeedView> {
         let former = || {
             let feed = self.former_feed(feed);
             feed.filter(|feed| feed.marks.is_starred_or_tagged(article))
@@ -111,19 +111,19 @@ impl Shelf {
     }
 
     /// Returns the feed at an address, if it is subscribed to.
-    pub fn feed_at(&self, address: &FeedAddress) -> Option<&ShelvedFeed> {
+    pub fn feed_at(&self, address: &FeedAddress) -> Option<&FeedView> {
         self.feeds.iter().find(|feed| feed.subscription.address == *address)
     }
 
     /// Paths of the folders with feeds, each in one line, in the order of their first feeds.
     pub fn folders(&self) -> Vec<String> {
         let mut known = BTreeSet::new();
-        let folders = self.feeds.iter().filter_map(ShelvedFeed::folder);
+        let folders = self.feeds.iter().filter_map(FeedView::folder);
         folders.filter(|folder| known.insert(folder.clone())).collect()
     }
 
     /// Feeds in a folder.
-    pub fn inside<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = &'a ShelvedFeed> {
+    pub fn inside<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = &'a FeedView> {
         self.feeds.iter().filter(move |feed| feed.folder().as_deref() == Some(folder))
     }
 
@@ -134,12 +134,12 @@ impl Shelf {
     }
 
     /// Whether an article is read.
-    pub fn is_read(&self, listed: &Listed) -> bool {
+    pub fn is_read(&self, listed: &ListEntry) -> bool {
         self.any(listed.feed).is_some_and(|feed| feed.marks.is_read(listed))
     }
 
     /// Feeds by address, to be reused where nothing has changed.
-    pub(crate) fn known(&self) -> BTreeMap<&FeedAddress, &ShelvedFeed> {
+    pub(crate) fn known(&self) -> BTreeMap<&FeedAddress, &FeedView> {
         let feeds = self.feeds.iter().chain(self.former());
         feeds.map(|feed| (&feed.subscription.address, feed)).collect()
     }

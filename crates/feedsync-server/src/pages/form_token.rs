@@ -20,7 +20,11 @@ use crate::hub::Hub;
 
 /// Middleware that gives the handlers of pages the identity of the browser, and sets the cookie that they
 /// created.
-pub(crate) async fn carried(State(hub): State<Hub>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn with_browser(
+    State(hub): State<Hub>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let base = request.extensions().get::<PublicBase>().or(hub.config.public_base.as_ref());
     let secure = base.is_some_and(PublicBase::is_secure);
     let browser = Browser::of(request.headers(), secure);

@@ -6,49 +6,49 @@ use std::collections::hash_map::Entry as Place;
 use feedsync_formats::Entry;
 
 use super::address::without_tracking;
-use super::traces::Traces;
+use super::hashes::ArticleHashes;
 use crate::article::hash;
 
 /// An article as a document states it.
 #[derive(Debug)]
-pub(super) struct Telling<'a> {
+pub(super) struct DocumentArticle<'a> {
     /// Name that the feed gives the article; never empty.
     pub(super) name: String,
     pub(super) entry: &'a Entry,
-    pub(super) traces: Traces,
+    pub(super) hashes: ArticleHashes,
 }
 
 /// Returns the articles of a document, in an order that does not depend on the document's, and for each entry
 /// the index of its article.
-pub(super) fn tellings(entries: &[Entry]) -> (Vec<Telling<'_>>, Vec<usize>) {
-    let all: Vec<_> = entries.iter().map(|entry| (Traces::of(entry), entry)).collect();
+pub(super) fn document_articles(entries: &[Entry]) -> (Vec<DocumentArticle<'_>>, Vec<usize>) {
+    let all: Vec<_> = entries.iter().map(|entry| (ArticleHashes::of(entry), entry)).collect();
     let mut latest = HashMap::new();
-    for (traces, entry) in &all {
-        match latest.entry(traces.apart()) {
-            Place::Vacant(place) => _ = place.insert((traces, *entry)),
+    for (hashes, entry) in &all {
+        match latest.entry(hashes.article_key()) {
+            Place::Vacant(place) => _ = place.insert((hashes, *entry)),
             Place::Occupied(mut place) => {
                 let (known, before) = *place.get();
-                if later(traces, entry) > later(known, before) {
-                    place.insert((traces, *entry));
+                if later(hashes, entry) > later(known, before) {
+                    place.insert((hashes, *entry));
                 }
             }
         }
     }
     let mut told: Vec<_> = latest.into_iter().collect();
-    told.sort_unstable_by_key(|(apart, _)| *apart);
-    let places: HashMap<_, _> = told.iter().map(|(apart, _)| *apart).zip(0..).collect();
-    let places = all.iter().map(|(traces, _)| places[&traces.apart()]).collect();
-    let telling = |(_, (traces, entry)): (_, (&Traces, _))| Telling {
+    told.sort_unstable_by_key(|(article_key, _)| *article_key);
+    let places: HashMap<_, _> = told.iter().map(|(article_key, _)| *article_key).zip(0..).collect();
+    let places = all.iter().map(|(hashes, _)| places[&hashes.article_key()]).collect();
+    let document_article = |(_, (hashes, entry)): (_, (&ArticleHashes, _))| DocumentArticle {
         name: name(entry),
         entry,
-        traces: traces.clone(),
+        hashes: hashes.clone(),
     };
-    (told.into_iter().map(telling).collect(), places)
+    (told.into_iter().map(document_article).collect(), places)
 }
 
 /// Sort key of two entries for one article: the greater one counts, whatever the order of the document.
-fn later<'a>(traces: &Traces, entry: &'a Entry) -> impl Ord + use<'a> {
-    (traces.published, traces.content, entry.id.as_deref(), entry.link())
+fn later<'a>(hashes: &ArticleHashes, entry: &'a Entry) -> impl Ord + use<'a> {
+    (hashes.published, hashes.content, entry.id.as_deref(), entry.link())
 }
 
 /// Name that the feed gives an entry.

@@ -4,12 +4,12 @@ use feedsync_formats::Entry;
 use serde::{Deserialize, Serialize};
 
 use super::address::essence;
-use super::telling::{content, link, title};
+use super::document_article::{content, link, title};
 use crate::article::digest;
 
 /// Hashes of the last known values of an article; absent values have none.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub(super) struct Traces {
+pub(super) struct ArticleHashes {
     /// Name that its feed gives it, otherwise its link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) name: Option<u64>,
@@ -25,22 +25,22 @@ pub(super) struct Traces {
 }
 
 /// Key that distinguishes the articles of one document.
-pub(super) type Apart = (Option<u64>, Option<u64>, Option<u64>, Option<u64>);
+pub(super) type ArticleKey = (Option<u64>, Option<u64>, Option<u64>, Option<u64>);
 
-impl Traces {
+impl ArticleHashes {
     pub(super) fn of(entry: &Entry) -> Self {
-        let link = said(&essence(link(entry)));
+        let link = hash_text(&essence(link(entry)));
         Self {
-            name: said(&essence(entry.id.as_deref().unwrap_or_default())).or(link),
+            name: hash_text(&essence(entry.id.as_deref().unwrap_or_default())).or(link),
             link,
-            title: said(title(entry)),
-            content: said(content(entry)),
+            title: hash_text(title(entry)),
+            content: hash_text(content(entry)),
             published: entry.published.map(|published| published.unix_seconds()),
         }
     }
 
     /// Name, link and title; also the content of an article without title or name.
-    pub(super) fn apart(&self) -> Apart {
+    pub(super) fn article_key(&self) -> ArticleKey {
         let is_told = self.name.is_some() && self.title.is_some();
         (self.name, self.link, self.title, self.content.filter(|_| !is_told))
     }
@@ -48,7 +48,7 @@ impl Traces {
     /// Hash of the name together with the link.
     pub(super) fn named_link(&self) -> Option<u64> {
         let link = self.link.map(|link| link.to_string()).unwrap_or_default();
-        Some(trace(&["link", &self.name?.to_string(), &link]))
+        Some(hash_texts(&["link", &self.name?.to_string(), &link]))
     }
 
     /// Hashes that identify one article unless they are known to be shared.
@@ -57,11 +57,11 @@ impl Traces {
     }
 }
 
-fn said(text: &str) -> Option<u64> {
-    (!text.is_empty()).then(|| trace(&[text]))
+fn hash_text(text: &str) -> Option<u64> {
+    (!text.is_empty()).then(|| hash_texts(&[text]))
 }
 
-fn trace(texts: &[&str]) -> u64 {
+fn hash_texts(texts: &[&str]) -> u64 {
     let [a, b, c, d, e, f, g, h, ..] = digest(texts);
     u64::from_be_bytes([a, b, c, d, e, f, g, h])
 }
