@@ -5,7 +5,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use feedsync_core::ItemId;
-use feedsync_store::{ChangeNumber, ChangePage, PageLimit, StoredItem, Until, UntilError};
+use feedsync_store::{
+    ChangeNumber, ChangePage, Collection as StoredCollection, PageLimit, StoredItem, Until,
+    UntilError,
+};
 use serde_json::Value;
 
 use crate::collection::Collection;
@@ -24,11 +27,33 @@ const MAX_PAGE: usize = 1_000;
 
 /// A position in the order of a collection's changes on one replica. Its text can be stored, and parsed again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Position(pub(crate) Until);
+pub struct Position {
+    until: Until,
+    /// The purge horizon when the reading began, as long as a reading from the beginning is before it. Up to there
+    /// the position counts only while the horizon is the same.
+    scan: Option<ChangeNumber>,
+}
+
+impl Position {
+    /// Position after a change that was read from a collection.
+    pub(crate) fn after(collection: &StoredCollection, number: ChangeNumber) -> Self {
+        let horizon = collection.horizon;
+        Self { until: collection.until(number), scan: (number < horizon).then_some(horizon) }
+    }
+
+    /// Whether the changes of a collection continue here.
+    fn counts(&self, collection: &StoredCollection) -> bool {
+        let Until { epoch, number } = self.until;
+        let horizon = collection.horizon;
+        let is_complete = horizon <= number || self.scan == Some(horizon);
+        collection.epoch == epoch && is_complete && number <= collection.last
+    }
+}
 
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
+        fmt::Display::fmt(&self.until, f)?;
+        self.scan.map_or(Ok(()), |horizon| write!(f, "~{horizon}"))
     }
 }
 
@@ -36,7 +61,14 @@ impl FromStr for Position {
     type Err = UntilError;
 
     fn from_str(text: &str) -> Result<Self, UntilError> {
-        text.parse().map(Self)
+        let Some((until, horizon)) = text.split_once('~') else {
+            return Ok(Self { until: text.parse()?, scan: None });
+        };
+        if !horizon.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(UntilError);
+        }
+        let horizon = horizon.parse().map_err(|_| UntilError)?;
+        Ok(Self { until: until.parse()?, scan: Some(ChangeNumber::new(horizon)) })
     }
 }
 
@@ -94,7 +126,7 @@ impl<T: Content> Collection<T> {
                 let (items, bytes) = (MAX_ITEMS, MAX_BYTES);
                 return Err(Error::TooLarge { collection: self.name().to_owned(), items, bytes });
             }
-            position = Some(Position(page.collection.until(page.through)));
+            position = Some(Position::after(&page.collection, page.through));
             if !page.more {
                 return Ok(found.items());
             }
@@ -105,7 +137,7 @@ impl<T: Content> Collection<T> {
     /// 8 MiB, unless one item alone is larger.
     pub async fn page(&self, after: Option<Position>, limit: usize) -> Result<Page<T>, Error> {
         let Read { page, restarted } = self.read(after, limit).await?;
-        let position = Position(page.collection.until(page.through));
+        let position = Position::after(&page.collection, page.through);
         let restart = restarted.then_some(Change::Restarted);
         let changes = restart.into_iter().chain(page.items.into_iter().map(change)).collect();
         Ok(Page { changes, position, more: page.more })
@@ -115,11 +147,9 @@ impl<T: Content> Collection<T> {
     pub(crate) async fn read(&self, after: Option<Position>, limit: usize) -> Result<Read, Error> {
         let (store, name) = (self.endpoint().store(), self.stored_name());
         let limit = PageLimit::items(limit.clamp(1, MAX_PAGE));
-        if let Some(Position(after)) = after {
-            let page = store.changes(name, after.number, None, limit).await?;
-            let collection = &page.collection;
-            let counts = collection.epoch == after.epoch && collection.horizon <= after.number;
-            if counts && after.number <= collection.last {
+        if let Some(after) = after {
+            let page = store.changes(name, after.until.number, None, limit).await?;
+            if after.counts(&page.collection) {
                 return Ok(Read { page, restarted: false });
             }
         }

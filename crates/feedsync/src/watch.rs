@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use feedsync_store::{Notices, StoreError, Until};
+use feedsync_store::{Notices, StoreError};
 use serde_json::Value;
 
 use crate::collection::Collection;
@@ -48,7 +48,7 @@ impl<T: Content> Collection<T> {
     pub async fn watch(&self) -> Result<Watch<T>, Error> {
         let notices = self.endpoint().store().subscribe(self.stored_name());
         let stored = self.stored().await?;
-        let now = Position(stored.until(stored.last));
+        let now = Position::after(&stored, stored.last);
         Ok(Watch::new(self.clone(), notices, now))
     }
 
@@ -80,13 +80,12 @@ impl<T: Content> Watch<T> {
                 return Ok(change);
             }
             let Read { page, restarted } = self.collection.read(Some(self.read), PAGE).await?;
-            let epoch = page.collection.epoch;
             if restarted {
                 self.pending.push_back((Change::Restarted, self.position));
             }
-            self.read = Position(page.collection.until(page.through));
+            self.read = Position::after(&page.collection, page.through);
             for stored in page.items {
-                let position = Position(Until { epoch, number: stored.number });
+                let position = Position::after(&page.collection, stored.number);
                 self.pending.push_back((change(stored), position));
             }
             if self.pending.is_empty() && !self.notices.next().await {
