@@ -4,11 +4,12 @@
 //! to see each step of a synchronisation.
 
 use feedsync_server::configuration::LogFormat;
+use tracing::Level;
 use tracing_subscriber::EnvFilter;
 
 use crate::failure::Failure;
 
-/// Variable with the filter of the log: a level, or levels of parts of the program such as
+/// Variable with the filter of the log: a level of the program, or levels of its parts such as
 /// `warn,feedsync_client=debug`. It precedes the level that a setting names.
 const VARIABLE: &str = "FEEDSYNC_LOG";
 
@@ -33,7 +34,12 @@ fn requested() -> Option<String> {
 }
 
 fn begin_with(filter: &str, source: &str, format: LogFormat) -> Result<(), Failure> {
-    let filter = EnvFilter::try_new(filter)
+    let filter = match filter.parse() {
+        // Libraries log their own details at these levels, which no operator needs.
+        Ok(Level::INFO | Level::DEBUG | Level::TRACE) => format!("warn,feedsync={filter}"),
+        _ => filter.to_owned(),
+    };
+    let filter = EnvFilter::try_new(&filter)
         .map_err(|error| Failure::usage(format!("{source} {filter:?}: {error}")))?;
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match format {

@@ -200,6 +200,7 @@ fn debug_log_shows_each_step_of_a_sync() {
         let line = line.unwrap_or_else(|| panic!("{step}: {log}"));
         assert!(line.contains("sync{") && line.contains("notes"), "{line}");
     }
+    assert!(!log.contains("hyper"), "{log}");
     assert!(!sync("warn").contains("synchronised"));
     let refused = place.command(&["list"]).env("FEEDSYNC_LOG", "=[").output().unwrap();
     let refused = Run::of(refused);
