@@ -131,7 +131,8 @@ impl<T: Content> Collection<T> {
     ///
     /// If the item has changed since the application read it, both edits are kept, as a conflict. So continue with the
     /// returned item: a second update with the old one conflicts with your own edit. An edit changes the winner only, and
-    /// an open conflict stays open. Content that is equal to what was read changes nothing.
+    /// an open conflict stays open. Content that is equal to what was read changes nothing; the returned item may have been
+    /// [deleted](Item::is_deleted) meanwhile. An edit of a deleted item brings it back.
     ///
     /// ```
     /// # #[tokio::main]
@@ -157,7 +158,8 @@ impl<T: Content> Collection<T> {
             let now = self.endpoint().item(&self.name, id).await?;
             return read(id, now.item);
         }
-        let edit = Edit { payload: Some(payload), deleted: None };
+        // An edit of a deleted item brings it back.
+        let edit = Edit { payload: Some(payload), deleted: seen.deleted.then_some(false) };
         edited(id, self.endpoint().edit(&self.name, id, Some(Base::from(seen)), edit).await)
     }
 

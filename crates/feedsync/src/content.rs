@@ -12,6 +12,9 @@ pub use json::Json;
 /// Maximum depth of elements, arrays and objects of an item, so that it can be nested in a feed.
 const MAX_DEPTH: usize = 200;
 
+/// Maximum depth of a JSON item. The JSON reader that applications use stops at 128.
+const MAX_JSON_DEPTH: usize = 120;
+
 /// Content of the items of a [`Collection`](crate::Collection), as the application holds it.
 ///
 /// Implemented for [`serde_json::Value`], for [`Json<T>`] with a type that serde reads and writes, for
@@ -102,15 +105,18 @@ pub(crate) fn written<T: Content>(
     target: &Target<'_>,
 ) -> Result<Payload, ContentError> {
     let payload = content.write(target)?;
-    match payload.format {
-        Format::Json => checked_object(payload),
-        _ => checked_element(payload),
-    }
+    let payload = match payload.format {
+        Format::Json => checked_object(payload)?,
+        _ => checked_element(payload)?,
+    };
+    // What this type could not read again is refused here, before it is stored.
+    T::read(&payload)?;
+    Ok(payload)
 }
 
 /// A JSON object whose members do not take the place of those that a feed adds.
 fn checked_object(payload: Payload) -> Result<Payload, ContentError> {
-    json_text::check_grammar(&payload.text, MAX_DEPTH)
+    json_text::check_grammar(&payload.text, MAX_JSON_DEPTH)
         .map_err(|malformed| ContentError::new(malformed.message))?;
     let root = json_text::Node::root(&payload.text);
     if root.kind() != json_text::Kind::Object {

@@ -44,6 +44,11 @@ impl<T> Item<T> {
         self.content
     }
 
+    /// Whether the item was deleted after it was read.
+    pub fn is_deleted(&self) -> bool {
+        self.version.deleted
+    }
+
     /// Number of versions that conflict with this one and wait for a [resolution](crate::Collection::conflicts).
     pub fn conflicts(&self) -> usize {
         self.conflicts

@@ -28,6 +28,22 @@ async fn json_that_no_feed_can_hold_is_refused_and_changes_nothing() {
 }
 
 #[tokio::test]
+async fn content_that_its_type_cannot_read_again_is_refused_and_not_stored() {
+    #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+    struct Measured {
+        weight: f64,
+    }
+    let deep = (0..150).fold(json!(1), |deep, _| json!([deep]));
+    let todo = todo().await;
+    assert!(todo.add(json!({ "deep": deep })).await.is_err());
+    let measured = todo.of::<feedsync::Json<Measured>>();
+    assert!(measured.add(feedsync::Json(Measured { weight: f64::NAN })).await.is_err());
+    assert_eq!(todo.count().await.unwrap(), 0);
+    measured.add(feedsync::Json(Measured { weight: 1.5 })).await.unwrap();
+    assert_eq!(measured.items().await.unwrap()[0].weight, 1.5);
+}
+
+#[tokio::test]
 async fn json_reaches_a_replica_as_it_was_written() {
     let (one, other) = (todo().await, todo().await);
     let value = json!({

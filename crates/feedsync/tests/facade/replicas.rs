@@ -2,7 +2,7 @@
 
 use feedsync::{Error, Replica, ReplicaName};
 
-use crate::scene::{titled, titles};
+use crate::scene::{titled, titles, todo};
 
 #[tokio::test]
 async fn replica_in_a_directory_has_its_items_when_it_is_opened_again() {
@@ -73,6 +73,19 @@ async fn names_and_ids_that_cannot_be_are_errors_of_the_caller() {
     replica.remove_collection("todo").await.unwrap();
     assert!(matches!(todo.items().await, Err(Error::NoCollection(_))));
     assert!(matches!(replica.remove_collection("todo").await, Err(Error::NoCollection(_))));
+}
+
+#[tokio::test]
+async fn edit_of_an_item_that_was_deleted_meanwhile_brings_it_back() {
+    let todo = todo().await;
+    let id = todo.add(titled("Milk")).await.unwrap();
+    let form = todo.get(&id).await.unwrap().unwrap();
+    todo.delete(&id).await.unwrap();
+    let mut form = todo.update(&form).await.unwrap();
+    assert!(form.is_deleted());
+    *form = titled("Oat milk");
+    assert!(!todo.update(&form).await.unwrap().is_deleted());
+    assert_eq!(titles(&todo).await, ["Oat milk"]);
 }
 
 #[tokio::test]
