@@ -182,6 +182,7 @@ fn a_full_disk_below_the_store_is_called_a_full_disk() {
 #[test]
 fn debug_log_shows_each_step_of_a_sync() {
     let place = TestDirectory::new();
+    place.desk("hub");
     let hub = Hub::start(&place, "hub");
     let desk = place.desk("desk");
     desk.add("Milk", "two litres");
