@@ -36,10 +36,10 @@ async fn content_that_its_type_cannot_read_again_is_refused_and_not_stored() {
     let deep = (0..150).fold(json!(1), |deep, _| json!([deep]));
     let todo = todo().await;
     assert!(todo.add(json!({ "deep": deep })).await.is_err());
-    let measured = todo.of::<feedsync::Json<Measured>>();
-    assert!(measured.add(feedsync::Json(Measured { weight: f64::NAN })).await.is_err());
+    let measured = todo.of::<Json<Measured>>();
+    assert!(measured.add(Json(Measured { weight: f64::NAN })).await.is_err());
     assert_eq!(todo.count().await.unwrap(), 0);
-    measured.add(feedsync::Json(Measured { weight: 1.5 })).await.unwrap();
+    measured.add(Json(Measured { weight: 1.5 })).await.unwrap();
     assert_eq!(measured.items().await.unwrap()[0].weight, 1.5);
 }
 
