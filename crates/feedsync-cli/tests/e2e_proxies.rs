@@ -104,13 +104,18 @@ fn documented_nginx_configuration_passes_names_events_and_uploads() {
         .spawn()
         .unwrap();
     let mut told = std::io::BufReader::new(follower.stdout.take().unwrap());
+    // The stream stays open: its beginning and the event arrive before it ends.
+    let mut await_line = |begin: &str| {
+        let mut line = String::new();
+        while !line.starts_with(begin) {
+            line.clear();
+            let length = std::io::BufRead::read_line(&mut told, &mut line).unwrap();
+            assert_ne!(length, 0, "no line {begin}");
+        }
+    };
+    await_line("retry:");
     assert_eq!(anna.post(&notes, &entry("Milk")).status, 201);
-    // The stream stays open: the event arrives before the stream ends.
-    let mut line = String::new();
-    while !line.starts_with("data:") {
-        line.clear();
-        assert_ne!(std::io::BufRead::read_line(&mut told, &mut line).unwrap(), 0, "no event");
-    }
+    await_line("data:");
     follower.kill().unwrap();
     follower.wait().unwrap();
     // The request body is larger than the default limit of nginx.
