@@ -14,13 +14,13 @@
 //! made them.
 //!
 //! ```
-//! use feedsync_log::{Answer, Ask, Event, Session, Start};
+//! use feedsync_log::{LogResponse, LogRequest, Event, Session, Start};
 //!
 //! let mut session = Session::new(None, Start::Whole);
 //! let Some(ask) = session.next(&[]) else { panic!("a log that was never read") };
-//! assert_eq!(ask, Ask::Snapshot);
+//! assert_eq!(ask, LogRequest::Snapshot);
 //! // ... send the request, and pass the response to the session:
-//! let event = session.answered(&ask, Answer { status: 404, ..Answer::default() }, 0);
+//! let event = session.handle_response(&ask, LogResponse { status: 404, ..LogResponse::default() }, 0);
 //! assert_eq!(event, Event::Nothing);
 //! ```
 

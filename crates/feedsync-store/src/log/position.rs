@@ -7,11 +7,11 @@ use std::str::FromStr;
 /// and no two are the same.
 ///
 /// ```
-/// # use feedsync_store::{Generation, LogPlace};
-/// let place: LogPlace = "3.1a2b3c4d-4096".parse()?;
-/// assert_eq!(place, LogPlace { generation: Generation::new(3, 0x1a2b_3c4d), length: 4096 });
+/// # use feedsync_store::{Generation, LogPosition};
+/// let place: LogPosition = "3.1a2b3c4d-4096".parse()?;
+/// assert_eq!(place, LogPosition { generation: Generation::new(3, 0x1a2b_3c4d), length: 4096 });
 /// assert_eq!(place.to_string(), "3.1a2b3c4d-4096");
-/// # Ok::<(), feedsync_store::LogPlaceError>(())
+/// # Ok::<(), feedsync_store::LogPositionError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Generation {
