@@ -9,6 +9,8 @@
 //!
 //! # Quick start
 //!
+//! The crates are not published yet. Until then use `feedsync = { path = "…/crates/feedsync" }` instead of a version.
+//!
 //! ```toml
 //! [dependencies]
 //! feedsync = "0.1"
