@@ -38,7 +38,7 @@ pub(crate) async fn read(
     if method == Method::HEAD && !store.missing_blobs(&[digest]).await?.is_empty() {
         return Err(none(digest));
     }
-    let turn = hub.response_budget.permit().await?;
+    let permit = hub.response_budget.permit().await?;
     let bytes = store.blob(digest).await?.ok_or_else(|| none(digest))?;
     let tag = EntityTag::named(digest.to_string());
     let headers = |tag| {
@@ -60,7 +60,7 @@ pub(crate) async fn read(
         (header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream")),
         (header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment")),
     ];
-    let place = turn.end(bytes.len() > MAX_UNCOUNTED_BYTES)?;
+    let place = permit.end(bytes.len() > MAX_UNCOUNTED_BYTES)?;
     Ok((headers(tag.value()), harmless, place.hold(bytes)).into_response())
 }
 

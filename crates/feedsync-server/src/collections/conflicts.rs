@@ -37,7 +37,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let audience = Audience::of(&call.principal, &collection)?;
     let stored = audience.sees(stored).ok_or_else(|| Problem::no_item(&id))?;
     let item = &stored.item;
-    let turn = hub.response_budget.permit().await?;
+    let permit = hub.response_budget.permit().await?;
     let conflicts = item.ranked_conflicts().into_iter().zip(1_u64..);
     let versions: Vec<_> = std::iter::once(shown(item, &item.winner, Value::from("winner")))
         .chain(conflicts.map(|((_, version), number)| shown(item, version, Value::from(number))))
@@ -45,7 +45,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let tag = tag_of_all(item);
     let answer = json!({ "id": item.id.as_str(), "base": tag.text(), "versions": versions });
     let body = answer.to_string().into_bytes();
-    let place = turn.end(body.len() > MAX_UNCOUNTED_BYTES)?;
+    let place = permit.end(body.len() > MAX_UNCOUNTED_BYTES)?;
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(header::ETAG, tag.value());
@@ -75,7 +75,7 @@ pub(crate) async fn resolve(
     let settings = settings(&collection)?;
     let (name, id) = (collection.name, id(&call)?);
     let limit = hub.config.limits.body_bytes;
-    let (_turn, decision) = submissions::json(&hub, &call, body, limit).await?;
+    let (_permit, decision) = submissions::json(&hub, &call, body, limit).await?;
     let stored = hub.endpoint.item(&name, &id).await?;
     let tag = tag_of_all(&stored.item);
     if decision["base"] != tag.text() {

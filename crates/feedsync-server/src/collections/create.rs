@@ -34,11 +34,11 @@ pub(crate) async fn create(
     let limit = hub.config.limits.body_bytes;
     match atom_type(&kind) {
         Some(AtomType::Feed) => {
-            let (_turn, bytes) = submissions::read(&hub, &call, body, limit).await?;
+            let (_permit, bytes) = submissions::read(&hub, &call, body, limit).await?;
             incorporate::take(&hub, &call, &collection, Format::Atom, bytes).await
         }
         Some(says) => {
-            let (_turn, bytes) = submissions::read(&hub, &call, body, limit).await?;
+            let (_permit, bytes) = submissions::read(&hub, &call, body, limit).await?;
             match submissions::parse(&hub, &call, bytes.clone()).await? {
                 Submission::Feed if says == AtomType::Either => {
                     incorporate::take(&hub, &call, &collection, Format::Atom, bytes).await

@@ -43,7 +43,7 @@ pub(crate) struct Document {
     tag: Option<EntityTag>,
     headers: HeaderMap,
     response_cache: ResponseCache,
-    turn: ResponsePermit,
+    permit: ResponsePermit,
 }
 
 /// Parts of an answer that change with time, while the collection stays as it is.
@@ -85,7 +85,7 @@ impl PageLinks {
 }
 
 impl Document {
-    /// Prepares the answer to a call, and waits for its turn. It depends on the collection's state, the
+    /// Prepares the response to a request, and waits for its permit. It depends on the collection's state, the
     /// address, what changes with time, and whether whoever asks sees drafts. Ready early if the client has it
     /// already, or if it was sent lately.
     pub(crate) async fn prepare(
@@ -126,7 +126,7 @@ impl Document {
         if let Some(answer) = hub.response_cache.get(&tag) {
             return Ok(Err(answer.again(&call.headers, headers)));
         }
-        let turn = hub.response_budget.permit().await?;
+        let permit = hub.response_budget.permit().await?;
         Ok(Ok(Self {
             view,
             shown,
@@ -141,7 +141,7 @@ impl Document {
             tag: Some(tag),
             headers,
             response_cache: hub.response_cache.clone(),
-            turn,
+            permit,
         }))
     }
 
@@ -267,7 +267,7 @@ impl Document {
         let mut writing = FeedBody::new(endpoint.clone(), self.collection, self.base, begun, items);
         // The first part is made before the status is sent, so that a failing store has its own.
         let first = writing.first().await?;
-        let place = self.turn.end(first.len() > MAX_UNCOUNTED_BYTES || !writing.is_written())?;
+        let place = self.permit.end(first.len() > MAX_UNCOUNTED_BYTES || !writing.is_written())?;
         let first = place.hold(first);
         if keeps && writing.is_written() {
             if let Some(tag) = self.tag {

@@ -33,7 +33,7 @@ pub(crate) async fn incorporate(
     let collection = call.collection(&hub).await?;
     let format = format_of_body(&call.headers)?;
     let limit = hub.config.limits.body_bytes;
-    let (_turn, bytes) = submissions::read(&hub, &call, body, limit).await?;
+    let (_permit, bytes) = submissions::read(&hub, &call, body, limit).await?;
     take(&hub, &call, &collection, format, bytes).await
 }
 

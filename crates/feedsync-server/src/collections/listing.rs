@@ -263,13 +263,13 @@ mod tests {
         };
         let tag = |response: &Response| response.headers()[header::ETAG].clone();
         // The request has read the collection, and waits for its permit to read the items.
-        let turn = hub.response_budget.permit().await.unwrap();
+        let permit = hub.response_budget.permit().await.unwrap();
         let late = tokio::spawn(ask());
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         let entry = "<entry xmlns=\"http://www.w3.org/2005/Atom\"><title>new</title></entry>";
         let (id, payload) = (ItemId::new("a").unwrap(), Payload::new(Format::Atom, entry));
         endpoint.add(&name, id, Creation::default(), payload).await.unwrap();
-        drop(turn);
+        drop(permit);
         let late = late.await.unwrap().unwrap();
         let (told, now) = (tag(&late), ask().await.unwrap());
         assert_eq!(told, tag(&now));

@@ -75,7 +75,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let blob = blob_of(&stored)?;
     let digest = Digest::from_bytes(blob.sha256);
     let tag = EntityTag::named(digest.to_string());
-    let turn = hub.response_budget.permit().await?;
+    let permit = hub.response_budget.permit().await?;
     let mut headers = headers(&blob, &tag, Caching::of(&settings(&collection)?));
     match tag.evaluate(&call.headers) {
         Condition::Proceed => {}
@@ -101,7 +101,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
             }
             RequestedRange::Nothing => return Err(not_there(length)),
         };
-    let place = turn.end(bytes.len() > MAX_UNCOUNTED_BYTES)?;
+    let place = permit.end(bytes.len() > MAX_UNCOUNTED_BYTES)?;
     Ok((status, headers, Extension(NoTransform), place.hold(bytes)).into_response())
 }
 
@@ -160,10 +160,10 @@ pub(crate) async fn replace(
 
 /// Bytes of the media, holding a slot of the response budget.
 async fn held(hub: &Hub, blob: &Blob) -> Result<Bytes, Problem> {
-    let turn = hub.response_budget.permit().await?;
+    let permit = hub.response_budget.permit().await?;
     let bytes = hub.endpoint.store().blob(Digest::from_bytes(blob.sha256)).await?;
     let bytes = bytes.ok_or_else(Problem::internal)?;
-    Ok(turn.end(bytes.len() > MAX_UNCOUNTED_BYTES)?.hold(bytes))
+    Ok(permit.end(bytes.len() > MAX_UNCOUNTED_BYTES)?.hold(bytes))
 }
 
 /// Removes the media with their entry, as one tombstone (AP54).

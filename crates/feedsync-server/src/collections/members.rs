@@ -37,7 +37,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let id = id(&call)?;
     let stored = found(&hub, &call, &collection, &id).await?;
     let tag = preconditions::tag(&call.base, &stored);
-    let turn = hub.response_budget.permit().await?;
+    let permit = hub.response_budget.permit().await?;
     let mut headers = headers(&call, &collection.name, &stored);
     Caching::of(&settings(&collection)?).set_headers(&mut headers, &["Accept-Encoding"]);
     let now = hub.endpoint.environment().now();
@@ -52,7 +52,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         }
     }
     let body = document(&call, &collection.name, &stored);
-    let place = turn.end(body.len() > MAX_UNCOUNTED_BYTES)?;
+    let place = permit.end(body.len() > MAX_UNCOUNTED_BYTES)?;
     Ok((headers, [(header::CONTENT_TYPE, ENTRY)], place.hold(body)).into_response())
 }
 
@@ -68,7 +68,7 @@ pub(crate) async fn replace(
     let settings = settings(&collection)?;
     let conditions = Conditions::of(&call.headers, hub.endpoint.environment().now());
     let limit = hub.config.limits.body_bytes;
-    let (_turn, bytes) = submissions::read(&hub, &call, body, limit).await?;
+    let (_permit, bytes) = submissions::read(&hub, &call, body, limit).await?;
     let revision = Revision::read(&hub, &call, &name, &settings, &id, bytes).await?;
     let claim = revision.claim.clone();
     if settings.preconditions && !conditions.name_a_version() && claim.is_none() {

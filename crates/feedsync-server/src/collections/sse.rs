@@ -83,7 +83,7 @@ async fn read(hub: &Hub, call: &Call, is_complete: bool) -> Result<Response, Pro
             return Ok((StatusCode::NOT_MODIFIED, headers, nothing()).into_response());
         }
     }
-    let turn = hub.response_budget.permit().await?;
+    let permit = hub.response_budget.permit().await?;
     let items = items(&hub.endpoint, &publication).await?;
     let complete = (!is_complete).then(|| Related {
         link: call.base.url(&path(&collection.name, format, true)),
@@ -113,7 +113,7 @@ async fn read(hub: &Hub, call: &Call, is_complete: bool) -> Result<Response, Pro
     }
     headers.insert(header::CONTENT_TYPE, Representation::Feed(format).content_type());
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("none"));
-    let place = turn.end(text.len() > MAX_UNCOUNTED_BYTES)?;
+    let place = permit.end(text.len() > MAX_UNCOUNTED_BYTES)?;
     Ok((headers, Body::from(place.hold(text.into_bytes()))).into_response())
 }
 

@@ -30,7 +30,7 @@ pub(super) async fn answer_info(asked: &CouchRequest, body: Body) -> Result<Resp
     if *asked.method_of(&[Method::GET, Method::POST])? == Method::GET {
         return listed(asked, true).await;
     }
-    let (_turn, sent) = asked.json(body).await?;
+    let (_permit, sent) = asked.json(body).await?;
     let keys = sent.root().member("keys");
     let keys =
         keys.ok_or_else(|| RefusalKind::BadRequest.with_reason("`keys` member must exist."))?;

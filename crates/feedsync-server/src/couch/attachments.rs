@@ -35,7 +35,7 @@ pub(super) async fn answer(
         Method::GET => read(asked, &database, id, attachment).await,
         Method::PUT => {
             SentAttachment::check_name(attachment)?;
-            let (_turn, bytes) = asked.bytes(body).await?;
+            let (_permit, bytes) = asked.bytes(body).await?;
             asked.recheck(&database, Need::Use).await?;
             let said = media_types::media_type(&asked.call.headers).unwrap_or(ANY_TYPE).to_owned();
             SentAttachment::check_type(attachment, &said)?;

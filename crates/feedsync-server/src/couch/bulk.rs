@@ -28,7 +28,7 @@ pub(super) async fn write(
 ) -> Result<Response, Failure> {
     asked.method_of(&[Method::POST])?;
     let database = asked.database(name, Need::Use).await?;
-    let (_turn, sent) = asked.json_with_documents(body).await?;
+    let (_permit, sent) = asked.json_with_documents(body).await?;
     let database = asked.recheck(&database, Need::Use).await?;
     let bytes = sent.root().raw().len() as u64;
     let ParsedBody { edits, sent } = match sent.root().raw().len() < MAX_INLINE_JSON_BYTES {
@@ -182,7 +182,7 @@ async fn compared(
 ) -> Result<Vec<MissingRevisions>, Failure> {
     asked.method_of(&[Method::POST])?;
     let database = asked.database(name, Need::Use).await?;
-    let (_turn, sent) = asked.json(body).await?;
+    let (_permit, sent) = asked.json(body).await?;
     let database = asked.recheck(&database, Need::Use).await?;
     let wanted = requested_revisions(sent.root())?;
     Ok(asked.hub.revisions.find_missing(&*asked.databases, &database, wanted).await?)

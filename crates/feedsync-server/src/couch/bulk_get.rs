@@ -30,7 +30,7 @@ pub(super) async fn read(
 ) -> Result<Response, Failure> {
     asked.method_of(&[Method::POST])?;
     let database = asked.database(name, Need::Use).await?;
-    let (turn, sent) = asked.json(body).await?;
+    let (permit, sent) = asked.json(body).await?;
     let database = asked.recheck(&database, Need::Use).await?;
     let says = |option: &str| -> Result<bool, Refusal> {
         Ok(asked.parameters.flag(option)? || document::says(sent.root(), option))
@@ -47,7 +47,7 @@ pub(super) async fn read(
     };
     let questions = requested_documents(sent.root())?.into_iter().map(of).collect();
     // Waiting for a slot must not hold the permit for bodies.
-    drop((turn, sent));
+    drop((permit, sent));
     let answers = BulkGetResults { asked: asked.clone(), database, show, questions, next: 0 };
     pieces::answer(asked, answers, String::from("{\"results\":[")).await
 }

@@ -31,7 +31,7 @@ pub(super) async fn answer(
         Method::DELETE => drop_it(asked, &name).await,
         Method::POST => {
             let database = asked.database(&name, Need::Use).await?;
-            let (_turn, sent) = asked.json(body).await?;
+            let (_permit, sent) = asked.json(body).await?;
             asked.recheck(&database, Need::Use).await?;
             if let Some(id) = local::LocalSubmission::names(sent.root())? {
                 let sent = local::LocalSubmission::read(id.clone(), sent.root(), None)?;
@@ -56,7 +56,7 @@ pub(super) async fn answer(
 async fn create(asked: &CouchRequest, name: &DatabaseName) -> Result<Response, Failure> {
     asked.check_may_create()?;
     // Serializes counting and creating on this node.
-    let _turn = asked.hub.collections.lock().await;
+    let _permit = asked.hub.collections.lock().await;
     // The response is the same as for a private database of that name.
     let is_free = is_free(asked, name).await?;
     if is_free && asked.databases.database(name).await?.is_none() {
@@ -183,7 +183,7 @@ pub(super) async fn part(
         ("_revs_limit", []) => match *asked.method_of(&[get, put.clone()])? {
             Method::PUT => {
                 let database = asked.database(name, Need::Administer).await?;
-                let (_turn, sent) = asked.any_json(body).await?;
+                let (_permit, sent) = asked.any_json(body).await?;
                 asked.recheck(&database, Need::Administer).await?;
                 let kept = integer(sent.root()).filter(|kept| (1..=100_000).contains(kept));
                 let kept = kept.ok_or_else(|| {
@@ -207,7 +207,7 @@ pub(super) async fn part(
             Method::PUT => {
                 let what = "give rights to that";
                 let database = asked.alone(name, what).await?;
-                let (_turn, sent) = asked.any_json(body).await?;
+                let (_permit, sent) = asked.any_json(body).await?;
                 asked.recheck(&database, Need::Administer).await?;
                 asked.alone(name, what).await?;
                 if names_collection(&sent) {
@@ -275,7 +275,7 @@ const PURGE_THERE: &str = "purge its items there";
 
 /// Purges leaves.
 async fn purge(asked: &CouchRequest, database: &Database, body: Body) -> Result<Response, Failure> {
-    let (_turn, sent) = asked.json(body).await?;
+    let (_permit, sent) = asked.json(body).await?;
     asked.recheck(database, Need::Administer).await?;
     asked.alone(&database.name, PURGE_THERE).await?;
     // A document may be named several times.

@@ -48,11 +48,11 @@ pub(super) async fn answer(
             let edits = edits(asked)?;
             let said = media_types::media_type(&asked.call.headers).unwrap_or_default();
             let is_in_parts = media_types::essence(said).eq_ignore_ascii_case("multipart/related");
-            let (_turn, sent, followed) = match is_in_parts {
+            let (_permit, sent, followed) = match is_in_parts {
                 true => parts::read(asked, name, said, body).await?,
                 false => {
-                    let (turn, sent) = asked.any_json(body).await?;
-                    (turn, Submission::read(sent.root())?, BTreeMap::new())
+                    let (permit, sent) = asked.any_json(body).await?;
+                    (permit, Submission::read(sent.root())?, BTreeMap::new())
                 }
             };
             let revision = named_revision(asked, sent.revision.clone())?;

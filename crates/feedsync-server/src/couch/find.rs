@@ -39,7 +39,7 @@ pub(super) async fn answer(
     asked.method_of(&[Method::POST])?;
     let database = asked.database(name, Need::Use).await?;
     let request = {
-        let (_turn, sent) = asked.json(body).await?;
+        let (_permit, sent) = asked.json(body).await?;
         FindRequest::read(sent.root())?
     };
     let database = asked.recheck(&database, Need::Use).await?;

@@ -41,7 +41,7 @@ pub(super) async fn answer(
             (StatusCode::OK, 0)
         }
         _ => {
-            let (_turn, sent) = asked.any_json(body).await?;
+            let (_permit, sent) = asked.any_json(body).await?;
             let given = asked.parameters.text("rev").map(str::to_owned);
             let sent = LocalSubmission::read(id.clone(), sent.root(), given)?;
             asked.recheck(&database, Need::Use).await?;

@@ -240,7 +240,7 @@ pub(super) async fn read(
     body: Body,
 ) -> Result<(BodyPermit, Submission, BTreeMap<String, StoredAttachment>), Failure> {
     let (_, boundary) = boundary(content_type).map_err(malformed)?;
-    let (mut turn, bytes) = asked.bytes(body).await?;
+    let (mut permit, bytes) = asked.bytes(body).await?;
     let total = bytes.len() as u64;
     let mut all = run_blocking(move || split(&boundary, bytes)).await??.into_iter();
     let (_, document) =
@@ -275,7 +275,7 @@ pub(super) async fn read(
         let bytes = match is_packed {
             true => {
                 let unpacked;
-                (turn, unpacked) = asked.unpacked(turn, bytes, left).await?;
+                (permit, unpacked) = asked.unpacked(permit, bytes, left).await?;
                 unpacked
             }
             false => bytes,
@@ -288,7 +288,7 @@ pub(super) async fn read(
         }
         followed.insert(attachment.name.clone(), StoredAttachment { digest, length });
     }
-    Ok((turn, sent, followed))
+    Ok((permit, sent, followed))
 }
 
 /// Splits a body into its parts.

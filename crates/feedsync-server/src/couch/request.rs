@@ -83,16 +83,16 @@ impl CouchRequest {
             let reason = "Content-Type must be application/json";
             return Err(RefusalKind::BadContentType.with_reason(reason).into());
         }
-        let (turn, bytes) = self.bytes(body).await?;
+        let (permit, bytes) = self.bytes(body).await?;
         // An empty body counts as an empty object.
         let bytes = if bytes.is_empty() { b"{}".to_vec() } else { bytes };
-        Ok((turn, parsed(bytes, read).await?))
+        Ok((permit, parsed(bytes, read).await?))
     }
 
     /// Parses the body as JSON, whatever its declared type.
     pub(super) async fn any_json(&self, body: Body) -> Result<(BodyPermit, Json), Failure> {
-        let (turn, bytes) = self.bytes(body).await?;
-        Ok((turn, parsed(bytes, Json::read).await?))
+        let (permit, bytes) = self.bytes(body).await?;
+        Ok((permit, parsed(bytes, Json::read).await?))
     }
 
     /// Returns the unpacked body. A body of unusual size waits for the budget for such bodies, either by its
@@ -110,20 +110,20 @@ impl CouchRequest {
             Some(_) => Some(hub.large.take(most).await?),
             None => None,
         };
-        let mut turn = body::acquire_permit(hub, &hub.uploads).await?.with(large);
+        let mut permit = body::acquire_permit(hub, &hub.uploads).await?.with(large);
         let mut bytes = Vec::new();
         while let Some(frame) = frames.next().await? {
             bytes.extend_from_slice(&frame);
-            if bytes.len() > limits.body_bytes && !turn.is_large() {
-                turn = turn.with(Some(hub.large.take(most).await?));
+            if bytes.len() > limits.body_bytes && !permit.is_large() {
+                permit = permit.with(Some(hub.large.take(most).await?));
             }
         }
-        let (turn, bytes) = match coding {
-            Coding::Identity => (turn, bytes),
-            Coding::Gzip => self.unpacked(turn, bytes, most).await?,
+        let (permit, bytes) = match coding {
+            Coding::Identity => (permit, bytes),
+            Coding::Gzip => self.unpacked(permit, bytes, most).await?,
         };
         self.call.recheck_if_slow(hub).await?;
-        Ok((turn, bytes))
+        Ok((permit, bytes))
     }
 
     /// Waits for a slot for a large response.
@@ -160,7 +160,7 @@ impl CouchRequest {
     /// it waits for the budget for large bodies.
     pub(super) async fn unpacked(
         &self,
-        turn: BodyPermit,
+        permit: BodyPermit,
         packed: Vec<u8>,
         most: usize,
     ) -> Result<(BodyPermit, Vec<u8>), Failure> {
@@ -170,19 +170,19 @@ impl CouchRequest {
             let packed = packed.clone();
             run_blocking(move || body::unpack_any(&packed, most)).await?
         };
-        let turn = match turn.is_large() {
-            true => turn,
+        let permit = match permit.is_large() {
+            true => permit,
             false => match unpack(limits.body_bytes.min(most)).await {
                 Err(problem)
                     if problem.status() == StatusCode::PAYLOAD_TOO_LARGE
                         && most > limits.body_bytes =>
                 {
-                    turn.with(Some(self.hub.large.take(most).await?))
+                    permit.with(Some(self.hub.large.take(most).await?))
                 }
-                unpacked => return Ok((turn, unpacked?)),
+                unpacked => return Ok((permit, unpacked?)),
             },
         };
-        Ok((turn, unpack(most).await?))
+        Ok((permit, unpack(most).await?))
     }
 }
 

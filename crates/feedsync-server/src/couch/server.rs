@@ -144,7 +144,7 @@ async fn configuration(
         let [section, key] = rest else {
             return Err(RefusalKind::NotFound.with_reason("unknown_config_value").into());
         };
-        let (_turn, sent) = asked.any_json(body).await?;
+        let (_permit, sent) = asked.any_json(body).await?;
         let wanted = feedsync_couch::text(sent.root()).unwrap_or_default();
         return match found(section, key) {
             Some(value) if holds(key, value, &wanted) => {

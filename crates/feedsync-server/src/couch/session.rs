@@ -70,7 +70,7 @@ fn roles(administers: bool) -> &'static str {
 async fn begin(asked: &CouchRequest, body: Body) -> Result<Response, Failure> {
     let said = media_types::media_type(&asked.call.headers).unwrap_or_default();
     let is_json = media_types::essence(said).eq_ignore_ascii_case("application/json");
-    let (_turn, bytes) = asked.bytes(body).await?;
+    let (_permit, bytes) = asked.bytes(body).await?;
     let refuse = |reason: &str| RefusalKind::BadRequest.with_reason(reason);
     let (name, password) = if is_json {
         let sent = Json::read(bytes)?;

@@ -42,7 +42,7 @@ impl Catalogue {
     /// Responds to a request for the document.
     pub(crate) async fn answer(self, hub: Hub, call: Call) -> Result<Response, Problem> {
         let (kind, caching) = (self.kind, Caching::OnePerson);
-        let turn = hub.response_budget.permit().await?;
+        let permit = hub.response_budget.permit().await?;
         let mut walk = CatalogueWriter::new(self, hub, call);
         let mut small = Some(String::new());
         while let Some(piece) = walk.next().await? {
@@ -50,14 +50,14 @@ impl Catalogue {
                 small.map(|text| text + &piece).filter(|text| text.len() <= MAX_UNCOUNTED_BYTES);
         }
         if let Some(text) = small {
-            return in_turn(turn, &walk.call, kind, caching, text);
+            return in_turn(permit, &walk.call, kind, caching, text);
         }
         let digest = walk.digest();
         let headers = match headers(&EntityTag::of(&[&digest]), &walk.call, kind, caching)? {
             Ok(headers) => headers,
             Err(answer) => return Ok(answer),
         };
-        let place = turn.end(true)?;
+        let place = permit.end(true)?;
         let state = (walk.again(), digest, place);
         let pieces = stream::try_unfold(state, |(mut walk, digest, place)| async move {
             match walk.next().await {

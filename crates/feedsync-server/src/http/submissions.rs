@@ -41,7 +41,7 @@ pub(crate) async fn read(
     limit: usize,
 ) -> Result<(BodyPermit, Vec<u8>), Problem> {
     let coding = body::coding(&call.headers)?;
-    let turn = body::acquire_permit(hub, &hub.uploads).await?;
+    let permit = body::acquire_permit(hub, &hub.uploads).await?;
     let bytes = body::read(hub, &call.headers, body, limit).await?;
     let bytes = match coding {
         Coding::Identity => bytes,
@@ -50,7 +50,7 @@ pub(crate) async fn read(
             .map_err(|_| Problem::internal())??,
     };
     call.recheck_if_slow(hub).await?;
-    Ok((turn, bytes))
+    Ok((permit, bytes))
 }
 
 /// Reads a JSON body of at most so many bytes; 400 with line and column if it is not valid.
@@ -64,13 +64,13 @@ pub(crate) async fn json(
     if !essence(kind).eq_ignore_ascii_case("application/json") {
         return Err(unsupported_media_type(kind, HeaderValue::from_static("application/json")));
     }
-    let (turn, bytes) = read(hub, call, body, limit).await?;
+    let (permit, bytes) = read(hub, call, body, limit).await?;
     let value = serde_json::from_slice(&bytes).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         let problem = Problem::bad_request(format!("the body is not JSON: {error}"));
         problem.with("line", line).with("column", column)
     })?;
-    Ok((turn, value))
+    Ok((permit, value))
 }
 
 /// Parses a submission; 400 with line and column if it cannot be parsed, 422 if it cannot be stored

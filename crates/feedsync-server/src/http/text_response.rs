@@ -30,7 +30,7 @@ pub(crate) async fn conditional(
 
 /// The same, for a document that was built under a permit.
 pub(crate) fn in_turn(
-    turn: ResponsePermit,
+    permit: ResponsePermit,
     call: &Call,
     kind: &'static str,
     caching: Caching,
@@ -40,7 +40,7 @@ pub(crate) fn in_turn(
         Ok(headers) => headers,
         Err(answer) => return Ok(answer),
     };
-    let place = turn.end(text.len() > MAX_UNCOUNTED_BYTES)?;
+    let place = permit.end(text.len() > MAX_UNCOUNTED_BYTES)?;
     Ok((headers, Body::from(place.hold(text.into_bytes()))).into_response())
 }
 

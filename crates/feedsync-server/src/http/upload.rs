@@ -27,7 +27,7 @@ pub(crate) struct Upload {
     file: File,
     digest: Digest,
     length: u64,
-    _turn: BodyPermit,
+    _permit: BodyPermit,
 }
 
 impl Upload {
@@ -47,7 +47,7 @@ impl Upload {
         if let Some(sender) = &sender {
             hub.clients.may_upload(sender.clone(), body::declared(&call.headers).unwrap_or(1))?;
         }
-        let turn = body::acquire_permit(hub, &hub.receiving).await?;
+        let permit = body::acquire_permit(hub, &hub.receiving).await?;
         // The directory of the store, if there is one: other temporary files may be stored in memory.
         let beside = hub.endpoint.store().directory().map(Path::to_owned);
         let place = beside.unwrap_or_else(std::env::temp_dir);
@@ -60,7 +60,7 @@ impl Upload {
             hub.clients.uploaded(sender, length)?;
         }
         call.recheck_if_slow(hub).await?;
-        Ok(Self { file, digest, length, _turn: turn })
+        Ok(Self { file, digest, length, _permit: permit })
     }
 
     pub(crate) fn digest(&self) -> Digest {

@@ -69,7 +69,7 @@ impl AppendRequest {
         }
         let limits = &hub.config.limits;
         let most = limits.log_append_bytes.min(limits.log_bytes);
-        let (_turn, bytes) = submissions::read(hub, call, body, most).await?;
+        let (_permit, bytes) = submissions::read(hub, call, body, most).await?;
         if let Some(part) = self.part.filter(|part| part.length != bytes.len() as u64) {
             return Err(Problem::bad_request(format!(
                 "Content-Range tells of {} bytes, {} came",

@@ -90,7 +90,7 @@ async fn compact(
     let (name, log) = found(hub, call).await?;
     same_type(&log, &given)?;
     let bounds = &hub.config.limits;
-    let (_turn, bytes) = submissions::read(hub, call, body, bounds.log_generation_bytes).await?;
+    let (_permit, bytes) = submissions::read(hub, call, body, bounds.log_generation_bytes).await?;
     check_records(&bytes, bounds.log_record_bytes)?;
     // The previous generation stays for a time. A new generation of at most half its length is accepted even
     // over the quota, so that its owner can still compact the log.

@@ -41,7 +41,7 @@ impl GenerationRequest<'_> {
         method: &Method,
     ) -> Result<Response, Problem> {
         let (place, tag) = (self.place, tag(self.place));
-        let turn = hub.response_budget.permit().await?;
+        let permit = hub.response_budget.permit().await?;
         match tag.evaluate(&call.headers) {
             Condition::Proceed => {}
             Condition::Failed => return Err(position_mismatch(place)),
@@ -93,7 +93,7 @@ impl GenerationRequest<'_> {
             }
         };
         // At most one piece is in memory at a time, whatever the length.
-        turn.end(false)?;
+        permit.end(false)?;
         Ok((status, headers, Extension(NoTransform), body).into_response())
     }
 

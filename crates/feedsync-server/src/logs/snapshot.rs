@@ -30,7 +30,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         position::of_generation(none, log.place)
     };
     let known = log.snapshot.ok_or_else(none)?;
-    let turn = hub.response_budget.permit().await?;
+    let permit = hub.response_budget.permit().await?;
     match tag(&known).evaluate(&call.headers) {
         Condition::Proceed => {}
         Condition::Failed => return Err(failed(&tag(&known))),
@@ -45,7 +45,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let (snapshot, bytes) = found.ok_or_else(none)?;
     let mut headers = headers(&snapshot);
     insert(&mut headers, header::CONTENT_TYPE, &snapshot.media_type);
-    let place = turn.end(bytes.len() > MAX_UNCOUNTED_BYTES)?;
+    let place = permit.end(bytes.len() > MAX_UNCOUNTED_BYTES)?;
     Ok((headers, place.hold(bytes)).into_response())
 }
 
@@ -58,7 +58,7 @@ pub(crate) async fn write(
     let (name, log) = super::found(&hub, &call).await?;
     may_replace(&call.headers, log.snapshot.as_ref())?;
     let limit = hub.config.limits.log_snapshot_bytes;
-    let (_turn, bytes) = submissions::read(&hub, &call, body, limit).await?;
+    let (_permit, bytes) = submissions::read(&hub, &call, body, limit).await?;
     let replaced = log.snapshot.as_ref().map_or(0, |snapshot| snapshot.length);
     quotas::log(&hub, &name, (bytes.len() as u64).saturating_sub(replaced)).await?;
     let new = NewSnapshot { covers, media_type, bytes };

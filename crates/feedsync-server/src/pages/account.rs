@@ -204,7 +204,7 @@ async fn shown(
     made: Option<(String, String)>,
     faults: Option<Faults>,
 ) -> Result<Response, Problem> {
-    let turn = hub.response_budget.permit().await?;
+    let permit = hub.response_budget.permit().await?;
     let (tokens, current) = match &call.principal {
         Principal::Person(person) => {
             (hub.endpoint.store().tokens(person.user()).await?, person.token())
@@ -249,7 +249,7 @@ async fn shown(
         made,
         faults: faults.unwrap_or_default(),
     };
-    page(turn, call, status, move || shown).await
+    page(permit, call, status, move || shown).await
 }
 
 fn allows(scope: &Scope) -> String {

@@ -77,7 +77,7 @@ impl Frame {
 /// Renders a page on a blocking thread, under a permit that was taken before anything was read for it. A
 /// successful page is cacheable for its reader only, and a reader that already has it gets 304.
 pub(super) async fn page<T: Template>(
-    turn: ResponsePermit,
+    permit: ResponsePermit,
     call: &Call,
     status: StatusCode,
     make: impl FnOnce() -> T + Send + 'static,
@@ -85,9 +85,9 @@ pub(super) async fn page<T: Template>(
     let made = tokio::task::spawn_blocking(move || rendered(&make()));
     let text = made.await.map_err(|_| Problem::internal())??;
     let mut answer = if status == StatusCode::OK {
-        in_turn(turn, call, KIND, Caching::OnePerson, text)?
+        in_turn(permit, call, KIND, Caching::OnePerson, text)?
     } else {
-        let place = turn.end(text.len() > MAX_UNCOUNTED_BYTES)?;
+        let place = permit.end(text.len() > MAX_UNCOUNTED_BYTES)?;
         (status, Body::from(place.hold(text.into_bytes()))).into_response()
     };
     set_page_headers(&mut answer);

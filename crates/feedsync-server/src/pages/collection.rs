@@ -167,7 +167,7 @@ async fn shown(
     draft: Draft,
     status: StatusCode,
 ) -> Result<Response, Problem> {
-    let turn = hub.response_budget.permit().await?;
+    let permit = hub.response_budget.permit().await?;
     let collection = call.collection(hub).await?;
     let selection = Selection {
         before: filter.before.map(ChangeNumber::new),
@@ -184,7 +184,7 @@ async fn shown(
     let events = events(&frame.root, call, &collection)?;
     let feed = call.base.url(&View::Listing.path(name, None));
     let role = call.principal.role(name);
-    page(turn, call, status, move || CollectionPage {
+    page(permit, call, status, move || CollectionPage {
         title: collection.title.clone(),
         name: collection.name.to_string(),
         items: collection.live,

@@ -57,7 +57,7 @@ impl Form {
             )
             .header(header::ACCEPT, HeaderValue::from_static(KIND)));
         }
-        let _turn = body::acquire_permit(hub, &hub.uploads).await?;
+        let _permit = body::acquire_permit(hub, &hub.uploads).await?;
         let bytes = body::read(hub, headers, body, hub.config.limits.body_bytes).await?;
         let text = String::from_utf8(bytes).map_err(|_| Problem::bad_request("not a form"))?;
         Ok(Self(Query::form(&text)?))

@@ -41,7 +41,7 @@ struct Row {
 }
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
-    let turn = hub.response_budget.permit().await?;
+    let permit = hub.response_budget.permit().await?;
     let frame = Frame::of(&hub, &call).await?;
     let mut collections = call.readable_collections(&hub).await?;
     let row = |collection: &Collection| Row {
@@ -62,5 +62,5 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let events = events?.into_iter().filter(|address| !address.is_empty()).take(MAX_FOLLOWED);
     let events: Vec<_> = events.collect();
     let home = HomePage { frame, rows, events: events.join(" ") };
-    page(turn, &call, StatusCode::OK, move || home).await
+    page(permit, &call, StatusCode::OK, move || home).await
 }

@@ -163,7 +163,7 @@ pub(super) async fn shown(
     refused: Refused,
     status: StatusCode,
 ) -> Result<Response, Problem> {
-    let turn = hub.response_budget.permit().await?;
+    let permit = hub.response_budget.permit().await?;
     let frame = Frame::of(hub, call).await?;
     let given = ItemPageData {
         events: events(&frame.root, call, collection)?,
@@ -175,7 +175,7 @@ pub(super) async fn shown(
         frame,
         ticket: hub.cleaning.admit().await?,
     };
-    page(turn, call, status, move || given.page()).await
+    page(permit, call, status, move || given.page()).await
 }
 
 /// Data for the page of an item.

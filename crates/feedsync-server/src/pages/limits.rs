@@ -25,7 +25,7 @@ struct Row {
 }
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
-    let turn = hub.response_budget.permit().await?;
+    let permit = hub.response_budget.permit().await?;
     let rows = Limits::settings()
         .into_iter()
         .map(|setting| Row {
@@ -36,5 +36,5 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         })
         .collect();
     let frame = Frame::of(&hub, &call).await?;
-    page(turn, &call, StatusCode::OK, move || LimitsPage { frame, rows }).await
+    page(permit, &call, StatusCode::OK, move || LimitsPage { frame, rows }).await
 }

@@ -126,14 +126,14 @@ async fn shown(
     user: String,
     error: &'static str,
 ) -> Result<Response, Problem> {
-    let turn = hub.response_budget.permit().await?;
+    let permit = hub.response_budget.permit().await?;
     let mut frame = Frame::of(hub, call).await?;
     frame.login = to.login(&frame.root);
     let token = form_token::token(hub, call);
     let (to, refused) = (to.as_str().to_owned(), !error.is_empty());
     let shown = LoginPage { frame, token, to, user, error };
     let status = if refused { StatusCode::FORBIDDEN } else { StatusCode::OK };
-    page(turn, call, status, move || shown).await
+    page(permit, call, status, move || shown).await
 }
 
 /// Label of a browser's sessions, by which users recognize them.

@@ -34,7 +34,7 @@ struct Row {
 }
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
-    let turn = hub.response_budget.permit().await?;
+    let permit = hub.response_budget.permit().await?;
     let frame = Frame::of(&hub, &call).await?;
     // Addresses and errors are shown only to users who may synchronize.
     let collections: HashMap<_, _> = call
@@ -49,7 +49,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         .iter()
         .filter_map(|remote| Some(row(&frame.root, remote, collections.get(&remote.collection)?)))
         .collect();
-    page(turn, &call, StatusCode::OK, move || RemotesPage { frame, rows }).await
+    page(permit, &call, StatusCode::OK, move || RemotesPage { frame, rows }).await
 }
 
 fn row(root: &str, remote: &Remote, collection: &Collection) -> Row {

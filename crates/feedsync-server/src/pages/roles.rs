@@ -110,7 +110,7 @@ async fn shown(
     collection: &Collection,
     new: New,
 ) -> Result<Response, Problem> {
-    let turn = hub.response_budget.permit().await?;
+    let permit = hub.response_budget.permit().await?;
     let grants = hub.endpoint.store().grants(GrantFilter::Collection(&collection.name)).await?;
     let row = |grant: Grant| Row {
         own: call.principal.user() == Some(&grant.user),
@@ -139,5 +139,5 @@ async fn shown(
         new,
         frame,
     };
-    page(turn, call, status, move || shown).await
+    page(permit, call, status, move || shown).await
 }

@@ -39,7 +39,7 @@ impl Upload {
             )
             .header(header::ACCEPT, HeaderValue::from_static(KIND)));
         };
-        let _turn = body::acquire_permit(hub, &hub.uploads).await?;
+        let _permit = body::acquire_permit(hub, &hub.uploads).await?;
         let bytes = body::read(hub, &call.headers, body, hub.config.limits.body_bytes).await?;
         call.recheck_if_slow(hub).await?;
         Self::parse(&bytes, boundary).ok_or_else(|| Problem::bad_request("not a form with a file"))

@@ -156,7 +156,7 @@ async fn changed(
 }
 
 async fn shown(hub: &Hub, call: &Call, fault: Option<Fault>) -> Result<Response, Problem> {
-    let turn = hub.response_budget.permit().await?;
+    let permit = hub.response_budget.permit().await?;
     let row = |user: User| Row {
         own: call.principal.user() == Some(&user.name),
         name: user.name.to_string(),
@@ -192,7 +192,7 @@ async fn shown(hub: &Hub, call: &Call, fault: Option<Fault>) -> Result<Response,
         fault,
         frame,
     };
-    page(turn, call, status, move || shown).await
+    page(permit, call, status, move || shown).await
 }
 
 impl Row {

@@ -32,16 +32,16 @@ struct NewsreaderRequest {
     query: String,
     content_type: Option<String>,
     body: Vec<u8>,
-    _turn: Option<body::BodyPermit>,
+    _permit: Option<body::BodyPermit>,
 }
 
 impl NewsreaderRequest {
     async fn read(hub: &Hub, call: &Call, method: Method, body: Body) -> Result<Self, Problem> {
-        let (turn, body) = match method {
+        let (permit, body) = match method {
             Method::GET | Method::HEAD => (None, Vec::new()),
             _ => {
-                let (turn, bytes) = submissions::read(hub, call, body, MAX_BODY_BYTES).await?;
-                (Some(turn), bytes)
+                let (permit, bytes) = submissions::read(hub, call, body, MAX_BODY_BYTES).await?;
+                (Some(permit), bytes)
             }
         };
         Ok(Self {
@@ -50,7 +50,7 @@ impl NewsreaderRequest {
             query: call.uri.query().unwrap_or_default().to_owned(),
             content_type: media_types::media_type(&call.headers).map(str::to_owned),
             body,
-            _turn: turn,
+            _permit: permit,
         })
     }
 

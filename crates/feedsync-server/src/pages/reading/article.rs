@@ -139,7 +139,7 @@ async fn shown(
     tag_error: String,
     status: StatusCode,
 ) -> Result<Response, Problem> {
-    let turn = hub.response_budget.permit().await?;
+    let permit = hub.response_budget.permit().await?;
     let list = List::read(&call.query)?;
     let reading = reading(hub, call).await?;
     let (article, feed) = found(&reading, number(call)?).await?;
@@ -157,7 +157,7 @@ async fn shown(
     let (feed_title, bases) = (short(feed.title(), 120), bases(&article, feed));
     let policy = if list.with_pictures { WITH_PICTURES } else { POLICY };
     let ticket = hub.cleaning.admit().await?;
-    let mut answer = page(turn, call, status, move || {
+    let mut answer = page(permit, call, status, move || {
         let StoredArticle { number, text, .. } = article;
         let base = bases.iter().find_map(|base| web(base));
         let content = RenderedArticle::of(&text, base, list.with_pictures, &ticket);

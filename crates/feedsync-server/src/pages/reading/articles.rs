@@ -65,7 +65,7 @@ pub(super) struct Row {
 }
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
-    let turn = hub.response_budget.permit().await?;
+    let permit = hub.response_budget.permit().await?;
     let list = List::read(&call.query)?;
     let from = place(&call)?;
     let reading = reading(&hub, &call).await?;
@@ -96,7 +96,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         None => address.clone(),
     };
     let said = said(call.query.text("said").unwrap_or_default());
-    page(turn, &call, StatusCode::OK, move || ArticlesPage {
+    page(permit, &call, StatusCode::OK, move || ArticlesPage {
         script: &READING.name,
         next: found.next.map(|next| with(&address, "from", &next.to_string())),
         page: address,

@@ -17,7 +17,7 @@ pub(super) const SUBSCRIPTIONS: &str = "subscriptions.opml";
 pub(super) const EVERYTHING: &str = "everything.jsonl";
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
-    let turn = hub.response_budget.permit().await?;
+    let permit = hub.response_budget.permit().await?;
     let person = reading(&hub, &call).await?.person;
     let (name, kind, text) = match call.segment("name") {
         SUBSCRIPTIONS => {
@@ -32,7 +32,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         }
         _ => return Err(Problem::not_found("there is no such file")),
     };
-    let mut answer = in_turn(turn, &call, kind, Caching::OnePerson, text)?;
+    let mut answer = in_turn(permit, &call, kind, Caching::OnePerson, text)?;
     let saved = HeaderValue::from_str(&format!("attachment; filename=\"{name}\""));
     let saved = saved.map_err(|_| Problem::internal())?;
     answer.headers_mut().insert(header::CONTENT_DISPOSITION, saved);

@@ -135,7 +135,7 @@ async fn shown(
     draft: Option<Draft>,
     status: StatusCode,
 ) -> Result<Response, Problem> {
-    let turn = hub.response_budget.permit().await?;
+    let permit = hub.response_budget.permit().await?;
     let reading = reading(hub, call).await?;
     let feed = found(&reading, call)?;
     let frame = Frame::of(hub, call).await?;
@@ -173,5 +173,5 @@ async fn shown(
         draft: draft.unwrap_or_else(now),
         frame,
     };
-    page(turn, call, status, move || shown).await
+    page(permit, call, status, move || shown).await
 }

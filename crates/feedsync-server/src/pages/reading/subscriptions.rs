@@ -140,7 +140,7 @@ async fn shown(
     draft: Draft,
     status: StatusCode,
 ) -> Result<Response, Problem> {
-    let turn = hub.response_budget.permit().await?;
+    let permit = hub.response_budget.permit().await?;
     let reading = reading(hub, call).await?;
     let frame = Frame::of(hub, call).await?;
     let root = frame.root.clone();
@@ -150,7 +150,7 @@ async fn shown(
         "asked" => "Your feeds are asked now. Look again in a moment.",
         _ => "",
     };
-    page(turn, call, status, move || {
+    page(permit, call, status, move || {
         let tag = |tag: &feedsync_reading_state::Tag| {
             (tag.as_str().to_owned(), List::new(ListSource::Tag(tag.clone())).page(&root))
         };

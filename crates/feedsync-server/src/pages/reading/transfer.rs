@@ -109,11 +109,11 @@ async fn shown(
     error: String,
     status: StatusCode,
 ) -> Result<Response, Problem> {
-    let turn = hub.response_budget.permit().await?;
+    let permit = hub.response_budget.permit().await?;
     let frame = Frame::of(hub, call).await?;
     let home = home(&frame.root);
     let (page_of, exports) = (format!("{home}/transfer"), format!("{home}/export"));
-    page(turn, call, status, move || TransferPage {
+    page(permit, call, status, move || TransferPage {
         script: &READING.name,
         page: page_of,
         exports,
