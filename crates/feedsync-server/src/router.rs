@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -119,7 +120,7 @@ fn resource(route: Route, hub: &Hub) -> MethodRouter<Hub> {
     };
     let pages = route.is_for_people();
     let methods = route.methods.options(options).fallback(other);
-    let methods = methods.layer(from_fn_with_state(gate, guard));
+    let methods = methods.layer(from_fn_with_state(Arc::new(gate), guard));
     let methods = match is_log {
         true => methods,
         false => methods.layer(from_fn(partial_content::refused)),

@@ -361,8 +361,7 @@ impl CheckedCollection {
     }
 }
 
-/// State of the guard of a route.
-#[derive(Clone)]
+/// State of the guard of a route. It is shared, since every request takes it.
 pub(crate) struct Gate {
     pub(crate) access: Arc<Access>,
     pub(crate) clients: Clients,
@@ -371,7 +370,7 @@ pub(crate) struct Gate {
 
 /// Passes a permitted request to its handler, which finds the [`Principal`] in the extensions.
 pub(crate) async fn guard(
-    State(gate): State<Gate>,
+    State(gate): State<Arc<Gate>>,
     segments: Result<RawPathParams, RawPathParamsRejection>,
     request: Request,
     next: Next,
