@@ -41,7 +41,7 @@ pub struct Replica {
 impl Replica {
     /// Opens the replica in a directory, and creates it if there is none. The data is in an SQLite database; what a
     /// method of this crate returned `Ok` for survives a crash and a loss of power. Several processes may open one
-    /// directory.
+    /// directory. A creation that was interrupted is done again by the next call.
     ///
     /// A directory that was restored from a backup or copied is detected: it continues as another author, so that no edit
     /// of either copy is lost. To bring data to another device, do not copy the directory; sync.
@@ -59,17 +59,8 @@ impl Replica {
     #[cfg(feature = "sqlite")]
     pub async fn open_as(directory: impl AsRef<Path>, name: &ReplicaName) -> Result<Self, Error> {
         let (directory, name) = (directory.as_ref().to_owned(), name.clone());
-        let open = move || {
-            let environment = Arc::new(SystemEnvironment);
-            if !SqliteStore::exists(&directory) {
-                match SqliteStore::init(&directory, &name, environment.clone()) {
-                    // Another process was faster, or there is something else, which opening reports.
-                    Err(StoreError::Place { .. }) => {}
-                    created => return created,
-                }
-            }
-            SqliteStore::open(&directory, environment)
-        };
+        let environment = Arc::new(SystemEnvironment);
+        let open = move || SqliteStore::open_or_init(&directory, &name, environment);
         let opened = tokio::task::spawn_blocking(open).await;
         let ended = |_| StoreError::Unknown("the program ended while it opened".to_owned());
         Ok(Self::over(Arc::new(opened.map_err(ended)??)))

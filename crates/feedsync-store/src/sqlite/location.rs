@@ -21,10 +21,15 @@ pub(super) fn make_directory(directory: &Path) -> Result<(), StoreError> {
 /// same permissions. Fails in a directory of a store whose database was lost.
 pub(super) fn make_file(file: &Path) -> Result<(), StoreError> {
     if file.file_name().is_some_and(|name| name == FILE) && SqliteStore::is_lost(&parent(file)) {
-        let reason = "the database of the store that was here is gone or empty";
-        return Err(StoreError::Place { path: file.to_owned(), reason });
+        return Err(lost(file));
     }
     owned::make_file(file).map(drop).map_err(|source| failed(file, source))
+}
+
+/// The error of a directory whose database was lost.
+pub(super) fn lost(file: &Path) -> StoreError {
+    let reason = "the database of the store that was here is gone or empty";
+    StoreError::Place { path: file.to_owned(), reason }
 }
 
 /// Makes new and renamed entries of a directory durable.

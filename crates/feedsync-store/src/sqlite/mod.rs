@@ -98,13 +98,45 @@ impl SqliteStore {
         if schema::contents(&transaction)? != schema::Contents::Empty {
             return Err(occupied(&file));
         }
+        if nonce::exists(directory) {
+            return Err(location::lost(&file));
+        }
         schema::migrate(&transaction, &file)?;
         collections::found(&transaction, name, &place, &*environment)?;
-        nonce::begin(&transaction, directory)?;
+        transaction.commit()?;
+        // The nonce comes after the first commit. So a database without tables is one whose creation was
+        // interrupted, unless there is a nonce: then it has lost its data.
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if nonce::agrees(&transaction, directory)? {
+            nonce::begin(&transaction, directory)?;
+        }
         transaction.commit()?;
         location::sync_directory(directory)?;
         location::sync_directory(&location::parent(directory))?;
         Self::start(directory, connection, environment)
+    }
+
+    /// Opens the store of a directory, and creates an endpoint of this name if there is none, or if its creation was
+    /// interrupted. Any number of processes may do this at once.
+    pub fn open_or_init(
+        directory: &Path,
+        name: &EndpointName,
+        environment: Arc<dyn Environment>,
+    ) -> Result<Self, StoreError> {
+        match Self::open(directory, Arc::clone(&environment)) {
+            Err(StoreError::Place { .. }) => {}
+            opened => return opened,
+        }
+        match Self::init(directory, name, Arc::clone(&environment)) {
+            // Another process was faster, unless opening finds none again.
+            Err(refused @ StoreError::Place { .. }) => {
+                Self::open(directory, environment).map_err(|error| match error {
+                    StoreError::Place { .. } => refused,
+                    error => error,
+                })
+            }
+            created => created,
+        }
     }
 
     /// Opens the store of a directory. The store may be a copy or a restored old state: it is at another
@@ -127,17 +159,21 @@ impl SqliteStore {
 
     fn open_once(directory: &Path, environment: Arc<dyn Environment>) -> Result<Self, StoreError> {
         let file = directory.join(location::FILE);
+        let absent = |reason| StoreError::Place { path: directory.to_owned(), reason };
         if !Self::exists(directory) {
-            return Err(StoreError::Place {
-                path: directory.to_owned(),
-                reason: "there is no store here",
-            });
+            return Err(absent("there is no store here"));
         }
         let mut connection = schema::connect(&file)?;
         let contents = schema::contents(&connection)?;
         match contents {
             schema::Contents::Store(_) => schema::enable_wal(&connection)?,
-            _ => return Err(StoreError::Foreign { path: file }),
+            schema::Contents::Empty if nonce::exists(directory) => {
+                return Err(location::lost(&file));
+            }
+            schema::Contents::Empty => {
+                return Err(absent("there is no store here; its creation was interrupted"));
+            }
+            schema::Contents::Foreign => return Err(StoreError::Foreign { path: file }),
         }
         let place = location::place(&file)?;
         let is_settled = |connection: &Connection| {

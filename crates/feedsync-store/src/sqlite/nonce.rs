@@ -9,7 +9,8 @@
 //! - If they differ, or only one of them exists, the database was restored (possibly to a version without
 //!   nonces), or the process crashed between the two writes. The store continues as a new incarnation in new
 //!   epochs. Peers then have to read the complete feed, and nothing is lost.
-//! - If neither exists, the database is older than nonces, and continues unchanged.
+//! - If neither exists, the database is older than nonces, or its creation was interrupted after its first commit; it
+//!   continues unchanged.
 //!
 //! Before the database commits, the file is synchronized and renamed into place, both under the database's
 //! lock. A crash between these steps leaves the nonces unequal: this causes a needless new incarnation, but
@@ -44,12 +45,18 @@ impl SqliteStore {
     /// Whether a directory held a store whose database is missing or empty, although other files of the store
     /// exist.
     pub fn is_lost(directory: &Path) -> bool {
-        let has_content = |name: &str| {
-            directory.join(name).metadata().is_ok_and(|file| file.is_file() && file.len() > 0)
-        };
-        let wal = format!("{}-wal", location::FILE);
-        !Self::exists(directory) && (has_content(FILE) || has_content(&wal))
+        let wal = directory.join(format!("{}-wal", location::FILE));
+        !Self::exists(directory) && (exists(directory) || has_content(&wal))
     }
+}
+
+/// Whether a directory has a file with a nonce.
+pub(super) fn exists(directory: &Path) -> bool {
+    has_content(&directory.join(FILE))
+}
+
+fn has_content(file: &Path) -> bool {
+    file.metadata().is_ok_and(|file| file.is_file() && file.len() > 0)
 }
 
 /// Whether the nonces in the database and in the file are equal.

@@ -288,6 +288,41 @@ fn an_init_that_was_interrupted_is_done_again() {
     assert!(SqliteStore::exists(directory.path()));
 }
 
+/// What a crash leaves behind after each of the steps before the first commit.
+#[test]
+fn an_init_that_was_interrupted_after_its_first_page_is_done_again() {
+    let directory = TempDir::new().unwrap();
+    let file = |name: &str| directory.path().join(name).join("feedsync.db");
+    fs::create_dir(directory.path().join("raw")).unwrap();
+    let mut raw = rusqlite::Connection::open(file("raw")).unwrap();
+    raw.execute_batch("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA cache_size = 2").unwrap();
+    raw.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).unwrap();
+    let transaction = raw.transaction().unwrap();
+    for number in 0..100 {
+        transaction
+            .execute_batch(&format!(
+                "CREATE TABLE t{number} (x); INSERT INTO t{number} VALUES (zeroblob(9000))"
+            ))
+            .unwrap();
+    }
+    let wal = |name: &str| directory.path().join(name).join("feedsync.db-wal");
+    assert!(fs::metadata(wal("raw")).unwrap().len() > 0, "pages are written before the commit");
+    for (name, has_wal) in [("page", false), ("log", true)] {
+        fs::create_dir(directory.path().join(name)).unwrap();
+        fs::copy(file("raw"), file(name)).unwrap();
+        if has_wal {
+            fs::copy(wal("raw"), wal(name)).unwrap();
+        }
+        let home = directory.path().join(name);
+        let opened = SqliteStore::open(&home, environment(1)).err().unwrap();
+        assert!(matches!(opened, StoreError::Place { .. }), "{name}: {opened}");
+        let store = init(&home);
+        create(&store, "notes");
+        drop(store);
+        open(&home);
+    }
+}
+
 #[test]
 fn two_handles_see_and_notice_each_other() {
     let directory = TempDir::new().unwrap();

@@ -57,6 +57,36 @@ async fn directory_that_cannot_be_a_replica_is_an_error_of_the_store() {
     assert_eq!(std::fs::read(taken.join("feedsync.db")).unwrap(), b"no database");
 }
 
+/// A crash during the first opening leaves a database without tables: all else was in the write-ahead log, or was not
+/// yet committed.
+#[tokio::test]
+async fn first_opening_that_was_interrupted_is_done_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let whole = directory.path().join("whole");
+    let _replica = Replica::open(&whole).await.unwrap();
+    let copy = |name: &str, files: &[&str]| {
+        let copy = directory.path().join(name);
+        std::fs::create_dir(&copy).unwrap();
+        files
+            .iter()
+            .for_each(|file| drop(std::fs::copy(whole.join(file), copy.join(file)).unwrap()));
+        copy
+    };
+    let interrupted = copy("interrupted", &["feedsync.db"]);
+    let replica = Replica::open(&interrupted).await.unwrap();
+    replica.collection("todo").await.unwrap().add(titled("Milk")).await.unwrap();
+    drop(replica);
+    let replica = Replica::open(&interrupted).await.unwrap();
+    assert_eq!(titles(&replica.collection("todo").await.unwrap()).await, ["Milk"]);
+
+    // The same file beside those of a store is what is left of a store whose data is gone.
+    let lost = copy("lost", &["feedsync.db", "feedsync.life"]);
+    let before = std::fs::read(lost.join("feedsync.db")).unwrap();
+    let error = Replica::open(&lost).await.unwrap_err();
+    assert!(matches!(error, Error::Store(_)) && error.to_string().contains("gone"), "{error}");
+    assert_eq!(std::fs::read(lost.join("feedsync.db")).unwrap(), before);
+}
+
 #[tokio::test]
 async fn names_and_ids_that_cannot_be_are_errors_of_the_caller() {
     let replica = Replica::in_memory();
