@@ -1,7 +1,9 @@
 //! Conflicts: versions of one item that were edited without knowing of each other.
 
+use std::ops::Deref;
+
 use feedsync_core::{
-    Item as CoreItem, Keep, Payload, Resolution as CoreResolution, Resolved, Timestamp,
+    Item as CoreItem, ItemId, Keep, Payload, Resolution as CoreResolution, Resolved, Timestamp,
     Version as CoreVersion,
 };
 use feedsync_endpoint::{EditFailure, EndpointError};
@@ -9,7 +11,7 @@ use feedsync_store::{PageLimit, Selection, item_bytes};
 use serde_json::Value;
 
 use crate::collection::Collection;
-use crate::content::Content;
+use crate::content::{Content, ContentError};
 use crate::error::Error;
 use crate::listing::{MAX_BYTES, MAX_ITEMS};
 
@@ -24,6 +26,38 @@ pub struct Conflict<T = Value> {
     versions: Vec<Version<T>>,
     /// Positions of the versions behind the winner among the conflicts of the item.
     order: Vec<usize>,
+}
+
+/// The items of a collection that have conflicts, most recently changed first.
+#[derive(Debug)]
+pub struct Conflicts<T = Value> {
+    conflicts: Vec<Conflict<T>>,
+    unreadable: Vec<(ItemId, ContentError)>,
+}
+
+impl<T> Conflicts<T> {
+    /// Items with conflicts of which at least one version is not of this type, such as that of a newer version of the
+    /// application, with the reasons. They stay as they are. `collection.of::<Payload>()` reads and resolves them.
+    pub fn unreadable(&self) -> &[(ItemId, ContentError)] {
+        &self.unreadable
+    }
+}
+
+impl<T> Deref for Conflicts<T> {
+    type Target = [Conflict<T>];
+
+    fn deref(&self) -> &[Conflict<T>] {
+        &self.conflicts
+    }
+}
+
+impl<T> IntoIterator for Conflicts<T> {
+    type Item = Conflict<T>;
+    type IntoIter = std::vec::IntoIter<Conflict<T>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.conflicts.into_iter()
+    }
 }
 
 /// One version of an item in conflict.
@@ -57,19 +91,17 @@ enum Choice<T> {
 }
 
 impl<T: Content> Conflict<T> {
-    fn read(item: CoreItem<Payload>) -> Result<Self, Error> {
+    fn read(item: CoreItem<Payload>) -> Result<Self, ContentError> {
         let ranked = item.ranked_conflicts();
         let order: Vec<usize> = ranked.iter().map(|(position, _)| *position).collect();
         let all = std::iter::once(&item.winner).chain(ranked.into_iter().map(|(_, it)| it));
-        let versions: Result<Vec<_>, _> = all.map(Version::read).collect();
-        let id = item.id.clone();
-        let versions = versions.map_err(|source| Error::Content { id, source })?;
+        let versions = all.map(Version::read).collect::<Result<_, _>>()?;
         Ok(Self { seen: item, versions, order })
     }
 }
 
 impl<T: Content> Version<T> {
-    fn read(version: &CoreVersion<Payload>) -> Result<Self, crate::content::ContentError> {
+    fn read(version: &CoreVersion<Payload>) -> Result<Self, ContentError> {
         let dot = version.dot();
         Ok(Self {
             content: T::read(&version.payload)?,
@@ -82,7 +114,7 @@ impl<T: Content> Version<T> {
 
 impl<T> Conflict<T> {
     /// Id of the item.
-    pub fn id(&self) -> &feedsync_core::ItemId {
+    pub fn id(&self) -> &ItemId {
         &self.seen.id
     }
 
@@ -131,7 +163,7 @@ impl<T> Conflict<T> {
 
 impl<T: Content> Collection<T> {
     /// Items with conflicts, most recently changed first. An item that changes while they are read may be missing until
-    /// the next call.
+    /// the next call. Items that cannot be read as this type are [apart](Conflicts::unreadable).
     ///
     /// ```
     /// # #[tokio::main]
@@ -165,25 +197,29 @@ impl<T: Content> Collection<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Content`] for one version whose content is not of this type; `collection.of::<Payload>()` has all of
-    /// them. [`Error::TooLarge`] for more than [`MAX_ITEMS`] items or [`MAX_BYTES`] bytes.
-    pub async fn conflicts(&self) -> Result<Vec<Conflict<T>>, Error> {
+    /// [`Error::TooLarge`] for more than [`MAX_ITEMS`] items or [`MAX_BYTES`] bytes.
+    pub async fn conflicts(&self) -> Result<Conflicts<T>, Error> {
         let mut selection = Selection { deleted: true, conflicted: true, ..Selection::default() };
-        let (mut conflicts, mut bytes) = (Vec::new(), 0);
+        let mut found = Conflicts { conflicts: Vec::new(), unreadable: Vec::new() };
+        let mut bytes = 0;
         loop {
             let (store, limit) = (self.endpoint().store(), PageLimit::items(PAGE));
             let page = store.listing(self.stored_name(), &selection, limit).await?;
             selection.before = page.items.last().map(|stored| stored.number);
             for stored in page.items {
                 bytes += item_bytes(&stored.item);
-                conflicts.push(Conflict::read(stored.item)?);
+                let id = stored.item.id.clone();
+                match Conflict::read(stored.item) {
+                    Ok(conflict) => found.conflicts.push(conflict),
+                    Err(error) => found.unreadable.push((id, error)),
+                }
             }
-            if conflicts.len() > MAX_ITEMS || bytes > MAX_BYTES {
+            if found.conflicts.len() + found.unreadable.len() > MAX_ITEMS || bytes > MAX_BYTES {
                 let (items, bytes) = (MAX_ITEMS, MAX_BYTES);
                 return Err(Error::TooLarge { collection: self.name().to_owned(), items, bytes });
             }
             if !page.more {
-                return Ok(conflicts);
+                return Ok(found);
             }
         }
     }

@@ -219,7 +219,7 @@ pub use feedsync_formats::{Category, ContentType, Entry, Link, Person, compose, 
 pub use feedsync_store::UntilError as PositionError;
 
 pub use collection::Collection;
-pub use conflict::{Conflict, Resolution, Version};
+pub use conflict::{Conflict, Conflicts, Resolution, Version};
 pub use content::{Content, ContentError, Json, Target};
 #[cfg(feature = "couch")]
 pub use couch::Replicated;

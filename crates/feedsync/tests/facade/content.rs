@@ -6,7 +6,7 @@ use feedsync::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::scene::{titled, titles, todo};
+use crate::scene::{conflicting, titled, titles, todo};
 
 #[tokio::test]
 async fn json_that_no_feed_can_hold_is_refused_and_changes_nothing() {
@@ -91,6 +91,26 @@ async fn items_that_a_type_cannot_read_are_listed_apart() {
     assert_eq!((items.len(), items[0].title.as_str()), (1, "Bread"));
     assert_eq!(items.unreadable()[0].0, wrong);
     assert!(matches!(tasks.get(&wrong).await, Err(Error::Content { id, .. }) if id == wrong));
+}
+
+#[tokio::test]
+async fn conflict_that_a_type_cannot_read_hides_no_other() {
+    let todo = todo().await;
+    let readable = conflicting(&todo, titled("Milk"), titled("Oat milk")).await;
+    let wrong = conflicting(&todo, titled("Bread"), json!({"name": "Rye bread"})).await;
+    let tasks = todo.of::<Json<Task>>();
+    let conflicts = tasks.conflicts().await.unwrap();
+    assert_eq!(conflicts.iter().map(|one| one.id()).collect::<Vec<_>>(), [&readable]);
+    assert_eq!(conflicts.unreadable().iter().map(|one| &one.0).collect::<Vec<_>>(), [&wrong]);
+    for conflict in conflicts {
+        tasks.resolve(conflict.keep_winner()).await.unwrap();
+    }
+    let bytes = todo.of::<Payload>();
+    for conflict in bytes.conflicts().await.unwrap() {
+        assert_eq!(*conflict.id(), wrong);
+        bytes.resolve(conflict.keep_winner()).await.unwrap();
+    }
+    assert!(todo.conflicts().await.unwrap().is_empty());
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use feedsync::{Error, Login};
 use feedsync_endpoint::{NewToken, NewUser};
 use feedsync_store::{Grant, Role, Scope, TokenKind, UserName};
 
-use crate::scene::{Hub, nowhere, title, titled, titles, todo, versions};
+use crate::scene::{Hub, nowhere, only_conflict, title, titled, titles, todo, versions};
 
 #[tokio::test]
 async fn offline_is_an_error_value_and_changes_nothing() {
@@ -45,7 +45,7 @@ async fn edits_of_two_replicas_meet_at_a_hub() {
     assert_eq!(other.sync(&hub.url()).await.unwrap().conflicts, 1);
     assert_eq!(other.get(&id).await.unwrap().unwrap().conflicts(), 1);
 
-    let conflict = other.conflicts().await.unwrap().remove(0);
+    let conflict = only_conflict(&other).await;
     let merged =
         conflict.keep_both(|one, other| titled(&format!("{} and {}", title(one), title(other))));
     other.resolve(merged).await.unwrap();

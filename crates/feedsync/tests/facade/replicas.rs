@@ -2,7 +2,7 @@
 
 use feedsync::{Error, Replica, ReplicaName};
 
-use crate::scene::{titled, titles, todo};
+use crate::scene::{only_conflict, titled, titles, todo};
 
 #[tokio::test]
 async fn replica_in_a_directory_has_its_items_when_it_is_opened_again() {
@@ -140,14 +140,14 @@ async fn conflict_that_changed_meanwhile_is_stale_and_stays() {
     *stale = titled("Bread");
     todo.update(&stale).await.unwrap();
 
-    let conflict = todo.conflicts().await.unwrap().remove(0);
+    let conflict = only_conflict(&todo).await;
     assert_eq!(conflict.versions().len(), 2);
     let nobody = todo.resolve(conflict.clone().keep(2)).await;
     assert!(matches!(nobody, Err(Error::Edit { .. })), "{nobody:?}");
     todo.change(&id, |item| item["done"] = true.into()).await.unwrap();
     let stale = todo.resolve(conflict.keep_winner()).await;
     assert!(matches!(stale, Err(Error::Stale { .. })), "{stale:?}");
-    let conflict = todo.conflicts().await.unwrap().remove(0);
+    let conflict = only_conflict(&todo).await;
     let other = conflict.versions()[1].content.clone();
     todo.resolve(conflict.keep(1)).await.unwrap();
     assert_eq!(*todo.get(&id).await.unwrap().unwrap(), other);
@@ -165,7 +165,7 @@ async fn merge_of_a_deletion_and_an_edit_keeps_the_edit() {
     one.delete(&id).await.unwrap();
     other.change(&id, |item| *item = titled("Oat milk")).await.unwrap();
     other.merge_feed(one.to_feed(format).await.unwrap()).await.unwrap();
-    let conflict = other.conflicts().await.unwrap().remove(0);
+    let conflict = only_conflict(&other).await;
     other.resolve(conflict.keep_both(|_, _| panic!("a deletion adds nothing"))).await.unwrap();
     assert_eq!(titles(&other).await, ["Oat milk"]);
 }

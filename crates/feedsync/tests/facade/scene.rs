@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use feedsync::{Collection, Payload, Replica};
+use feedsync::{Collection, Conflict, ItemId, Payload, Replica};
 use feedsync_server::{Config, Serving, serve};
 use serde_json::{Value, json};
 
@@ -36,6 +36,28 @@ pub(crate) async fn todo() -> Collection {
 pub(crate) fn nowhere() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     format!("http://{}/collections/todo", listener.local_addr().unwrap())
+}
+
+/// The one conflict of a collection.
+pub(crate) async fn only_conflict(todo: &Collection) -> Conflict {
+    let mut conflicts = todo.conflicts().await.unwrap().into_iter();
+    let (conflict, others) = (conflicts.next().unwrap(), conflicts.count());
+    assert_eq!(others, 0);
+    conflict
+}
+
+/// Edits an item twice from one state, so that it has a conflict; its id.
+pub(crate) async fn conflicting(todo: &Collection, one: Value, other: Value) -> ItemId {
+    let id = todo.add(one.clone()).await.unwrap();
+    let mut stale = todo.get(&id).await.unwrap().unwrap();
+    let first = |item: &mut Value| {
+        *item = one;
+        item["edited"] = json!(true);
+    };
+    todo.change(&id, first).await.unwrap();
+    *stale = other;
+    todo.update(&stale).await.unwrap();
+    id
 }
 
 /// Titles of the live items, sorted.
