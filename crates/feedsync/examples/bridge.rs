@@ -87,7 +87,7 @@ async fn carry_file(todo: &Collection<Json<Task>>, now: &str, base: &str) -> Res
         }
     }
     for removed in before.keys() {
-        todo.delete(removed).await?;
+        todo.delete_latest(removed).await?;
     }
     Ok(())
 }

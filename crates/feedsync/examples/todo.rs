@@ -9,7 +9,7 @@
 //! todo conflicts       merges tasks that were edited in two places
 //! ```
 
-use feedsync::{Collection, ItemId, Json, Replica};
+use feedsync::{Collection, Item, Json, Replica};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -40,7 +40,11 @@ pub(crate) async fn run(data: &str, arguments: &[&str]) -> Result<String, Failur
             return Ok(format!("{}\n", todo.add(Json(task)).await?));
         }
         ["list"] => return list(&todo).await,
-        ["done", id] => drop(todo.change(&find(&todo, id).await?, |task| task.done = true).await?),
+        ["done", id] => {
+            let mut task = find(&todo, id).await?;
+            task.done = true;
+            todo.update(&task).await?;
+        }
         ["rm", id] => todo.delete(&find(&todo, id).await?).await?,
         ["sync"] => return sync(&todo, &std::fs::read_to_string(format!("{data}/hub"))?).await,
         ["sync", url] => {
@@ -68,11 +72,11 @@ async fn list(todo: &Collection<Json<Task>>) -> Result<String, Failure> {
 }
 
 /// The task whose id begins so.
-async fn find(todo: &Collection<Json<Task>>, beginning: &str) -> Result<ItemId, Failure> {
-    let items = todo.items().await?;
-    let mut found = items.iter().filter(|item| item.id().as_str().starts_with(beginning));
+async fn find(todo: &Collection<Json<Task>>, beginning: &str) -> Result<Item<Json<Task>>, Failure> {
+    let items = todo.items().await?.into_iter();
+    let mut found = items.filter(|item| item.id().as_str().starts_with(beginning));
     match (found.next(), found.next()) {
-        (Some(item), None) => Ok(item.id().clone()),
+        (Some(item), None) => Ok(item),
         (None, _) => Err(format!("no task {beginning}").into()),
         _ => Err(format!("more than one task {beginning}").into()),
     }

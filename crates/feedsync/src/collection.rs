@@ -61,13 +61,51 @@ impl<T> Collection<T> {
         Ok(self.stored().await?.live)
     }
 
-    /// Deletes an item. The deletion travels to other replicas, where it conflicts with edits that did not know of it.
-    /// Deleting a deleted item changes nothing. Conflicts of the item stay open.
+    /// Deletes an item as the application has read it. The deletion travels to other replicas, where it conflicts with
+    /// edits that did not know of it.
+    ///
+    /// If the item has changed since the application read it, the deletion and the newer version are both kept, as a
+    /// conflict: nobody decided to delete what nobody had seen. Deleting a deleted item changes nothing. Conflicts of the
+    /// item stay open.
+    ///
+    /// ```
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), feedsync::Error> {
+    /// # use serde_json::json;
+    /// # let todo = feedsync::Replica::in_memory().collection("todo").await?;
+    /// # todo.add(json!({"title": "Milk", "done": true})).await?;
+    /// for item in todo.items().await? {
+    ///     if item["done"] == true {
+    ///         todo.delete(&item).await?;
+    ///     }
+    /// }
+    /// # assert_eq!(todo.count().await?, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoItem`], and [`Error::Edit`] for an item that has changed meanwhile and is marked `noconflicts`.
+    pub async fn delete(&self, item: &Item<T>) -> Result<(), Error> {
+        let (id, seen) = (item.id(), item.version());
+        if self.endpoint().item(&self.name, id).await?.item.winner.deleted {
+            return Ok(());
+        }
+        // A deletion beside a newer version has the content that the application saw, and not the newer one.
+        let edit = Edit { payload: Some(seen.payload.clone()), deleted: Some(true) };
+        let edited = self.endpoint().edit(&self.name, id, Some(Base::from(seen)), edit).await;
+        edited.map(drop).map_err(|error| Error::of_edit(id, error))
+    }
+
+    /// Deletes an item by its id, whatever it has become. The deletion covers the latest version on this replica, also
+    /// if the application has not seen it: an edit that arrived a moment ago is deleted, too. Prefer
+    /// [`delete`](Self::delete), unless nothing of the item is to stay in any case. Conflicts of the item stay open.
     ///
     /// # Errors
     ///
     /// [`Error::NoItem`].
-    pub async fn delete(&self, id: &ItemId) -> Result<(), Error> {
+    pub async fn delete_latest(&self, id: &ItemId) -> Result<(), Error> {
         self.set_deleted(id, true).await
     }
 

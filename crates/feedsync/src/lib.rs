@@ -53,8 +53,8 @@
 //!     for conflict in todo.conflicts().await? {
 //!         todo.resolve(conflict.keep_both(merge_titles)).await?;
 //!     }
-//!     todo.change(&id, |item| item["done"] = json!(true)).await?;
-//!     todo.delete(&id).await?;
+//!     let milk = todo.change(&id, |item| item["done"] = json!(true)).await?;
+//!     todo.delete(&milk).await?;
 //! # assert_eq!(todo.sync(hub).await?.sent, 1);
 //!     Ok(())
 //! }
@@ -97,8 +97,9 @@
 //! versions, and the ways to resolve them: keep one, merge, or replace. A resolution is an edit: it travels, and nobody
 //! is asked again.
 //!
-//! To edit what somebody has seen, keep the [`Item`] and give it to [`Collection::update`]: if it has changed
-//! meanwhile, both edits are kept.
+//! To edit or delete what somebody has seen, keep the [`Item`] and give it to [`Collection::update`] or
+//! [`Collection::delete`]: if it has changed meanwhile, both edits are kept. [`Collection::delete_latest`] deletes by id,
+//! whatever the item has become.
 //!
 //! # Changes
 //!

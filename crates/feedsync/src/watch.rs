@@ -38,7 +38,8 @@ impl<T: Content> Collection<T> {
     /// # let todo = feedsync::Replica::in_memory().collection("todo").await?;
     /// let mut watch = todo.watch().await?;
     /// let milk = todo.add(json!({"title": "Milk"})).await?;
-    /// todo.delete(&todo.add(json!({"title": "Bread"})).await?).await?;
+    /// let bread = todo.add(json!({"title": "Bread"})).await?;
+    /// todo.delete_latest(&bread).await?;
     ///
     /// assert!(matches!(watch.next().await?, Change::Put(item) if *item.id() == milk));
     /// assert!(matches!(watch.next().await?, Change::Deleted(_)));

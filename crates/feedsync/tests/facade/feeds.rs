@@ -10,7 +10,7 @@ async fn feeds_in_every_format_bring_replicas_together() {
         let (one, other) = (todo().await, todo().await);
         let id = one.add(titled("Milk")).await.unwrap();
         let gone = one.add(titled("Bread")).await.unwrap();
-        one.delete(&gone).await.unwrap();
+        one.delete_latest(&gone).await.unwrap();
         let feed = one.to_feed(format).await.unwrap();
         assert_eq!(other.merge_feed(feed.clone()).await.unwrap().received, 2);
         assert_eq!(other.merge_feed(feed).await.unwrap().received, 0, "merged already");

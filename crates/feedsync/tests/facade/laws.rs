@@ -15,6 +15,7 @@ enum Step {
     /// Keeps what the application has read, for a stale edit.
     Open(usize),
     EditOpened,
+    DeleteOpened,
     Delete(usize),
     Undelete(usize),
     Resolve,
@@ -30,6 +31,7 @@ fn step() -> impl Strategy<Value = (usize, Step)> {
         5 => item.clone().prop_map(Step::Edit),
         2 => item.clone().prop_map(Step::Open),
         2 => Just(Step::EditOpened),
+        1 => Just(Step::DeleteOpened),
         1 => item.clone().prop_map(Step::Delete),
         1 => item.prop_map(Step::Undelete),
         1 => Just(Step::Resolve),
@@ -87,10 +89,14 @@ impl World {
                 let Some(item) = self.opened[who].take() else { return };
                 self.update(&todo, item).await;
             }
+            Step::DeleteOpened => {
+                let Some(item) = self.opened[who].take() else { return };
+                todo.delete(&item).await.unwrap();
+            }
             Step::Delete(position) | Step::Undelete(position) => {
                 let Some(id) = self.item(position) else { return };
                 let done = match step {
-                    Step::Delete(_) => todo.delete(&id).await,
+                    Step::Delete(_) => todo.delete_latest(&id).await,
                     _ => todo.undelete(&id).await,
                 };
                 let is_there = !matches!(done, Err(feedsync::Error::NoItem { .. }));

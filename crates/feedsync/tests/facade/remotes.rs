@@ -181,7 +181,7 @@ async fn replicas_meet_at_a_database_of_documents() {
     other.replicate(&database).await.unwrap();
     assert_eq!(titles(&other).await, ["Bread", "Milk"]);
     other.change(&id, |item| *item = titled("Oat milk")).await.unwrap();
-    other.delete(&gone).await.unwrap();
+    other.delete_latest(&gone).await.unwrap();
     other.replicate(&database).await.unwrap();
     one.replicate(&database).await.unwrap();
     assert_eq!(titles(&one).await, ["Oat milk"]);

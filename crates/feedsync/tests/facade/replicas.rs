@@ -97,7 +97,7 @@ async fn names_and_ids_that_cannot_be_are_errors_of_the_caller() {
     let again = todo.add_as(&id, titled("Bread")).await;
     assert!(matches!(again, Err(Error::ItemExists { .. })));
     let unknown = replica.endpoint().new_id();
-    assert!(matches!(todo.delete(&unknown).await, Err(Error::NoItem { .. })));
+    assert!(matches!(todo.delete_latest(&unknown).await, Err(Error::NoItem { .. })));
     assert!(matches!(todo.change(&unknown, |_| {}).await, Err(Error::NoItem { .. })));
     assert!(todo.get(&unknown).await.unwrap().is_none());
     replica.remove_collection("todo").await.unwrap();
@@ -110,7 +110,7 @@ async fn edit_of_an_item_that_was_deleted_meanwhile_brings_it_back() {
     let todo = todo().await;
     let id = todo.add(titled("Milk")).await.unwrap();
     let form = todo.get(&id).await.unwrap().unwrap();
-    todo.delete(&id).await.unwrap();
+    todo.delete_latest(&id).await.unwrap();
     let mut form = todo.update(&form).await.unwrap();
     assert!(form.is_deleted());
     *form = titled("Oat milk");
@@ -118,12 +118,39 @@ async fn edit_of_an_item_that_was_deleted_meanwhile_brings_it_back() {
     assert_eq!(titles(&todo).await, ["Oat milk"]);
 }
 
+/// Nobody decided to delete what nobody had seen.
+#[tokio::test]
+async fn deletion_of_a_version_that_was_read_keeps_a_newer_one() {
+    let todo = todo().await;
+    let id = todo.add(titled("Milk")).await.unwrap();
+    let seen = todo.get(&id).await.unwrap().unwrap();
+    todo.change(&id, |item| *item = titled("Oat milk")).await.unwrap();
+    todo.delete(&seen).await.unwrap();
+    let conflict = only_conflict(&todo).await;
+    let mut versions: Vec<_> =
+        conflict.versions().iter().map(|it| (it.deleted, it.content.clone())).collect();
+    versions.sort_by_key(|(deleted, _)| *deleted);
+    assert_eq!(versions, [(false, titled("Oat milk")), (true, titled("Milk"))]);
+    todo.resolve(conflict.keep_both(|one, _| one.clone())).await.unwrap();
+    assert_eq!(titles(&todo).await, ["Oat milk"]);
+
+    let seen = todo.get(&id).await.unwrap().unwrap();
+    todo.delete(&seen).await.unwrap();
+    todo.delete(&seen).await.unwrap();
+    assert!(titles(&todo).await.is_empty() && todo.conflicts().await.unwrap().is_empty());
+
+    let id = todo.add(titled("Bread")).await.unwrap();
+    todo.change(&id, |item| *item = titled("Rye bread")).await.unwrap();
+    todo.delete_latest(&id).await.unwrap();
+    assert!(titles(&todo).await.is_empty() && todo.conflicts().await.unwrap().is_empty());
+}
+
 #[tokio::test]
 async fn deleted_items_are_not_listed_and_come_back_as_they_were() {
     let todo = Replica::in_memory().collection("todo").await.unwrap();
     let id = todo.add(titled("Milk")).await.unwrap();
-    todo.delete(&id).await.unwrap();
-    todo.delete(&id).await.unwrap();
+    todo.delete_latest(&id).await.unwrap();
+    todo.delete_latest(&id).await.unwrap();
     assert!(todo.get(&id).await.unwrap().is_none() && titles(&todo).await.is_empty());
     assert_eq!(todo.count().await.unwrap(), 0);
     assert!(matches!(todo.change(&id, |_| {}).await, Err(Error::NoItem { .. })));
@@ -162,7 +189,7 @@ async fn merge_of_a_deletion_and_an_edit_keeps_the_edit() {
     let id = one.add(titled("Milk")).await.unwrap();
     let format = feedsync::Format::Json;
     other.merge_feed(one.to_feed(format).await.unwrap()).await.unwrap();
-    one.delete(&id).await.unwrap();
+    one.delete_latest(&id).await.unwrap();
     other.change(&id, |item| *item = titled("Oat milk")).await.unwrap();
     other.merge_feed(one.to_feed(format).await.unwrap()).await.unwrap();
     let conflict = only_conflict(&other).await;

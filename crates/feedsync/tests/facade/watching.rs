@@ -37,7 +37,7 @@ async fn watch_returns_what_changes_from_then_on() {
     todo.change(&id, |item| item["done"] = json!(true)).await.unwrap();
     assert_eq!(put(&mut watch).await, "Oat milk");
     assert!(waits(&mut watch).await, "an item has its last change only");
-    todo.delete(&id).await.unwrap();
+    todo.delete_latest(&id).await.unwrap();
     assert!(matches!(watch.next().await.unwrap(), Change::Deleted(gone) if gone == id));
 }
 
@@ -105,7 +105,7 @@ async fn purged() -> (Collection, Position) {
     for number in 0..1_500 {
         todo.add(titled(&number.to_string())).await.unwrap();
     }
-    todo.delete(&todo.add(titled("gone")).await.unwrap()).await.unwrap();
+    todo.delete_latest(&todo.add(titled("gone")).await.unwrap()).await.unwrap();
     todo.to_feed(Format::Json).await.unwrap();
     let name = CollectionName::new("todo").unwrap();
     let retention = Retention { changed_before: Moment::MAX, live: false };
@@ -150,7 +150,7 @@ async fn reading_restarts_where_another_purge_takes_what_it_passed() {
     let (todo, _) = purged().await;
     let page = todo.page(None, 100).await.unwrap();
     let Change::Put(first) = &page.changes[0] else { panic!("{:?}", page.changes[0]) };
-    todo.delete(first.id()).await.unwrap();
+    todo.delete_latest(first.id()).await.unwrap();
     todo.to_feed(Format::Json).await.unwrap();
     let name = CollectionName::new("todo").unwrap();
     let retention = Retention { changed_before: Moment::MAX, live: false };
