@@ -1,5 +1,7 @@
 //! Follower of a hub's events: it reconnects after growing pauses, and resumes after the last event.
 
+use std::pin::Pin;
+
 use http::HeaderValue;
 use http::header::HeaderName;
 use tokio::time::{Instant, sleep_until};
@@ -10,11 +12,16 @@ use crate::watch::Pace;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
+/// A request for a stream of events; `None` if there is no such stream.
+type Connecting = Pin<Box<dyn Future<Output = Option<Box<Response>>> + Send>>;
+
 /// The stream of events of one hub.
 pub(crate) struct Follower {
     fetcher: Fetcher,
     url: Url,
     pace: Pace,
+    /// The request that opens the connection, while it is under way.
+    connecting: Option<Connecting>,
     open: Option<(Box<Response>, Parser)>,
     waiting: Vec<Event>,
     last_id: Option<String>,
@@ -31,6 +38,7 @@ impl Follower {
             fetcher,
             url,
             pace,
+            connecting: None,
             open: None,
             waiting: Vec::new(),
             last_id: None,
@@ -45,7 +53,8 @@ impl Follower {
     }
 
     /// Waits for the next event, however often the connection breaks. `since` is the position at which to
-    /// start if no event was received yet. The future may be dropped at any moment.
+    /// start if no event was received yet. The future may be dropped at any moment: the next call continues with the
+    /// same connection, or the same attempt to make one.
     pub(crate) async fn next(&mut self, since: Option<&str>) -> Event {
         loop {
             if !self.waiting.is_empty() {
@@ -72,18 +81,27 @@ impl Follower {
     }
 
     async fn connect(&mut self, since: Option<&str>) {
-        let mut request = Request::read(self.url.clone()).accept("text/event-stream").endless();
-        let from = self.last_id.as_deref().or(since);
-        if let Some(id) = from.and_then(|id| HeaderValue::from_str(id).ok()) {
-            request = request.header(LAST_EVENT_ID, id);
-        }
-        match self.fetcher.fetch(request).await {
-            Ok(Fetched::Answer(response))
-                if response.media_type().as_deref() == Some("text/event-stream") =>
-            {
-                self.open = Some((response, Parser::default()));
+        let connecting = match &mut self.connecting {
+            Some(connecting) => connecting,
+            None => {
+                let attempt = connected(self.fetcher.clone(), self.request(since));
+                self.connecting.insert(Box::pin(attempt))
             }
-            _ => self.broken(),
+        };
+        let connected = connecting.await;
+        self.connecting = None;
+        match connected {
+            Some(response) => self.open = Some((response, Parser::default())),
+            None => self.broken(),
+        }
+    }
+
+    fn request(&self, since: Option<&str>) -> Request {
+        let request = Request::read(self.url.clone()).accept("text/event-stream").endless();
+        let from = self.last_id.as_deref().or(since);
+        match from.and_then(|id| HeaderValue::from_str(id).ok()) {
+            Some(id) => request.header(LAST_EVENT_ID, id),
+            None => request,
         }
     }
 
@@ -91,5 +109,15 @@ impl Follower {
         self.open = None;
         self.failures = self.failures.saturating_add(1);
         self.retry_at = Instant::now() + self.pace.after(self.failures);
+    }
+}
+
+async fn connected(fetcher: Fetcher, request: Request) -> Option<Box<Response>> {
+    match fetcher.fetch(request).await {
+        Ok(Fetched::Answer(response)) => {
+            let is_stream = response.media_type().as_deref() == Some("text/event-stream");
+            is_stream.then_some(response)
+        }
+        _ => None,
     }
 }

@@ -75,6 +75,12 @@ pub struct Watch {
     notices: Notices,
     follower: Option<(String, Follower)>,
     begun: bool,
+    /// When the wait for the next synchronisation began, as long as it lasts: a dropped future must not begin it anew.
+    entered: Option<Instant>,
+    /// When this wait ends because the feed expires.
+    expiry: Option<Instant>,
+    /// An event of the remote that was received and not yet compared with the stored position.
+    event: Option<Event>,
 }
 
 impl Watch {
@@ -86,16 +92,37 @@ impl Watch {
             pace.poll = subscription.every;
         }
         let notices = session.endpoint().store().subscribe(&remote.collection);
-        Self { session, remote, direction, pace, notices, follower: None, begun: false }
+        Self {
+            session,
+            remote,
+            direction,
+            pace,
+            notices,
+            follower: None,
+            begun: false,
+            entered: None,
+            expiry: None,
+            event: None,
+        }
     }
 
     /// Waits until it is time to synchronise; `None` once the store is closed. It is to be called again after
-    /// each synchronisation. The future may be dropped at any moment.
+    /// each synchronisation. The first call waits only if the remote asked for a pause.
+    ///
+    /// It is safe to cancel: the future may be dropped at any moment and however often, and the next call continues
+    /// the same wait. No event is lost.
     pub async fn next(&mut self) -> Result<Option<SyncTrigger>, SyncError> {
-        let entered = Instant::now();
+        let entered = *self.entered.get_or_insert_with(Instant::now);
+        let due = self.next_since(entered).await;
+        (self.entered, self.expiry) = (None, None);
+        due
+    }
+
+    async fn next_since(&mut self, entered: Instant) -> Result<Option<SyncTrigger>, SyncError> {
         let state = self.look().await?;
         let wish = state.not_before.map_or(Duration::ZERO, |until| self.time_until(until));
-        sleep_until(entered + self.pace.after(state.failures).max(wish)).await;
+        let pause = if self.begun { self.pace.after(state.failures) } else { Duration::ZERO };
+        sleep_until((entered + pause).max(Instant::now() + wish)).await;
         if !std::mem::replace(&mut self.begun, true) {
             return Ok(Some(SyncTrigger::Begin));
         }
@@ -106,23 +133,28 @@ impl Watch {
     }
 
     async fn wait(&mut self, entered: Instant) -> Result<Option<SyncTrigger>, SyncError> {
-        let expiry = entered + self.expiry(&self.look().await?);
+        let expiry = match self.expiry {
+            Some(expiry) => expiry,
+            None => entered + self.time_to_expiry(&self.look().await?),
+        };
+        self.expiry = Some(expiry);
         loop {
             let state = self.look().await?;
             if self.has_unsent_changes(&state).await? {
                 return Ok(Some(SyncTrigger::Here));
+            }
+            if let Some(event) = self.event.take()
+                && reports_change(&event, state.until.as_deref())
+            {
+                return Ok(Some(SyncTrigger::There));
             }
             self.follow(&state);
             let due = self.due(entered).min(expiry);
             let until = state.until.as_deref();
             tokio::select! {
                 open = self.notices.next() => if !open { return Ok(None) },
-                event = event(&mut self.follower, until) => {
-                    // The synchronisation may have read it in the meantime.
-                    if reports_change(&event, self.look().await?.until.as_deref()) {
-                        return Ok(Some(SyncTrigger::There));
-                    }
-                }
+                // The synchronisation may have read it in the meantime.
+                event = event(&mut self.follower, until) => self.event = Some(event),
                 () = sleep_until(due) => {
                     if Instant::now() >= self.due(entered).min(expiry) {
                         return Ok(Some(SyncTrigger::Poll));
@@ -172,7 +204,7 @@ impl Watch {
 
     /// Returns the time to wait so that the feed is read before it expires. A publisher that states "now" is
     /// not read without a pause.
-    fn expiry(&self, state: &RemoteState) -> Duration {
+    fn time_to_expiry(&self, state: &RemoteState) -> Duration {
         let left = state.expires.map_or(Duration::ZERO, |expires| self.time_until(expires));
         if left < Duration::from_secs(1) { self.pace.reassure } else { left * 9 / 10 }
     }

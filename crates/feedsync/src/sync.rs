@@ -1,5 +1,6 @@
 //! Synchronization with a hub, or with a feed on any web server.
 
+use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 
 use feedsync_client::fetch::{
@@ -108,7 +109,7 @@ impl<T> Collection<T> {
     pub async fn follow(&self, url: &str) -> Result<Following, Error> {
         let (session, remote) = self.session(url).await?;
         let watch = Watch::new(session.clone(), remote.clone(), Direction::BOTH, Pace::default());
-        Ok(Following { session, remote, watch })
+        Ok(Following { session, remote, watch, running: None })
     }
 
     async fn session(&self, url: &str) -> Result<(Session, Remote), Error> {
@@ -142,14 +143,23 @@ pub struct Following {
     session: Session,
     remote: Remote,
     watch: Watch,
+    /// The synchronization that is under way.
+    running: Option<Running>,
 }
 
+type Running = Pin<Box<dyn Future<Output = Result<SyncReport, Error>> + Send>>;
+
 impl Following {
-    /// Waits until either side has changes, and synchronizes. The first call does so at once.
+    /// Waits until either side has changes, and synchronizes. The first call does so at once, unless the remote has
+    /// asked for a pause.
     ///
     /// After a failure the next call waits first: 2 seconds, then twice as long each time, up to an hour, or as long as
-    /// the remote demands. A hub reports its changes at once; other remotes are read every 30 seconds. The future may be
-    /// dropped at any moment.
+    /// the remote demands. Failures of earlier runs count: after some of them, a second one makes the next wait long. A
+    /// hub reports its changes at once; other remotes are read every 30 seconds.
+    ///
+    /// It is safe to cancel: the future may be dropped at any moment and however often, as in `tokio::select!`. The next
+    /// call continues the same wait, or the same synchronization. A synchronization makes no progress while nobody
+    /// waits for it, and its timeouts go on.
     ///
     /// ```no_run
     /// # async fn example(todo: feedsync::Collection) -> Result<(), feedsync::Error> {
@@ -168,10 +178,20 @@ impl Following {
     ///
     /// Those of [`Collection::sync`].
     pub async fn next(&mut self) -> Result<SyncReport, Error> {
-        match self.watch.next().await.map_err(sync_error)? {
-            Some(_) => synchronize(&self.session, &self.remote).await,
-            None => Err(StoreError::Unknown("the store was closed".to_owned()).into()),
-        }
+        let running = match &mut self.running {
+            Some(running) => running,
+            None => {
+                if self.watch.next().await.map_err(sync_error)?.is_none() {
+                    return Err(StoreError::Unknown("the store was closed".to_owned()).into());
+                }
+                let (session, remote) = (self.session.clone(), self.remote.clone());
+                let run = async move { synchronize(&session, &remote).await };
+                self.running.insert(Box::pin(run))
+            }
+        };
+        let done = running.await;
+        self.running = None;
+        done
     }
 }
 

@@ -1,10 +1,13 @@
 //! Remotes that are away, refuse, or are no hubs: errors are values, and nothing is lost.
 
+use std::task::Poll;
+use std::time::Duration;
+
 use axum::Router;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::any;
-use feedsync::{Error, Login};
+use feedsync::{Error, Following, Login, SyncReport};
 use feedsync_endpoint::{NewToken, NewUser};
 use feedsync_store::{Grant, Role, Scope, TokenKind, UserName};
 
@@ -95,7 +98,7 @@ async fn changes_that_a_hub_refuses_are_offered_again_at_each_sync() {
         if sent > 0 {
             break;
         }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
     assert_eq!((sent, titles(&hub.todo).await), (1, vec!["Milk".to_owned()]));
     assert!(todo.sync(&hub.url()).await.unwrap().warnings.is_empty());
@@ -112,6 +115,53 @@ async fn following_receives_and_sends_as_changes_happen() {
         following.next().await.unwrap();
     }
     assert_eq!(titles(&todo).await, ["Bread", "Milk"]);
+}
+
+/// Polls [`Following::next`] once each time and drops its future, as a `select!` with a busy sibling does.
+async fn next_of_dropped(following: &mut Following) -> Result<SyncReport, Error> {
+    let polling = async {
+        loop {
+            let mut next = std::pin::pin!(following.next());
+            let polled =
+                std::future::poll_fn(|context| Poll::Ready(next.as_mut().poll(context))).await;
+            match polled {
+                Poll::Ready(done) => return done,
+                Poll::Pending => tokio::time::sleep(Duration::from_millis(1)).await,
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), polling).await.expect("it makes progress")
+}
+
+#[tokio::test]
+async fn following_makes_progress_although_its_future_is_dropped_often() {
+    let (hub, todo) = (Hub::new().await, todo().await);
+    todo.add(titled("Milk")).await.unwrap();
+    let mut following = todo.follow(&hub.url()).await.unwrap();
+    assert_eq!(next_of_dropped(&mut following).await.unwrap().sent, 1);
+    hub.todo.add(titled("Bread")).await.unwrap();
+    while titles(&todo).await.len() < 2 {
+        next_of_dropped(&mut following).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn pause_after_a_failure_ends_although_its_future_is_dropped_often() {
+    let mut following = todo().await.follow(&nowhere()).await.unwrap();
+    for _ in 0..2 {
+        assert!(next_of_dropped(&mut following).await.unwrap_err().is_offline());
+    }
+}
+
+#[tokio::test]
+async fn following_begins_at_once_also_after_failures_of_earlier_runs() {
+    let (todo, url) = (todo().await, nowhere());
+    for _ in 0..20 {
+        todo.sync(&url).await.unwrap_err();
+    }
+    let mut following = todo.follow(&url).await.unwrap();
+    let first = tokio::time::timeout(Duration::from_secs(60), following.next()).await;
+    assert!(first.expect("it does not wait").unwrap_err().is_offline());
 }
 
 /// A server that answers everything alike; its address.
