@@ -13,14 +13,16 @@ use std::time::Duration;
 use deadpool_postgres::{Client, Transaction};
 use feedsync_core::ItemId;
 use sha2::{Digest as _, Sha256};
+use tokio::sync::oneshot;
 use tokio_postgres::error::SqlState;
 
 use super::collections::{self, CollectionRow};
+use super::node::Node;
 use super::pipeline::Pipeline;
 use super::queue::{Task, Work};
 use super::rows::{self, get, parsed};
 use super::write::{self, Changes};
-use super::{Node, pool, read, schema};
+use super::{pool, read, schema};
 use crate::collection::Collection;
 use crate::columns;
 use crate::decision::{Decide, Entry, Snapshot};
@@ -55,8 +57,34 @@ const PURGED: &str = "SELECT id, vector FROM purged
                        WHERE collection = (SELECT id FROM collections WHERE name = $1)
                          AND id = ANY($2)";
 
+/// Queues a write; the future is ready when the write is durable.
+pub(super) async fn submit(
+    node: Arc<Node>,
+    name: CollectionName,
+    work: Work,
+) -> Result<Collection, StoreError> {
+    let (answer, outcome) = oneshot::channel();
+    if node.queues.push(&name, Task { work, answer }) {
+        tokio::spawn(commit_all(node, name));
+    }
+    let ended = |_| StoreError::Unknown("the work ended before its answer".to_owned());
+    outcome.await.map_err(ended)?
+}
+
+async fn commit_all(node: Arc<Node>, name: CollectionName) {
+    loop {
+        let tasks = node.queues.next(&name);
+        if tasks.is_empty() {
+            return;
+        }
+        // In its own task: if it panics, the waiting callers get an error, and the following tasks are still
+        // run.
+        let _ = tokio::spawn(run_batch(node.clone(), name.clone(), tasks)).await;
+    }
+}
+
 /// Runs tasks, commits, and sends their results.
-pub(super) async fn run_batch(node: Arc<Node>, name: CollectionName, mut tasks: Vec<Task>) {
+async fn run_batch(node: Arc<Node>, name: CollectionName, mut tasks: Vec<Task>) {
     match commit(&node, &name, &mut tasks).await {
         Ok((outcomes, has_visible_changes)) => {
             if has_visible_changes {

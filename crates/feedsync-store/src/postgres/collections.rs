@@ -7,7 +7,7 @@ use feedsync_core::By;
 use tokio_postgres::Row;
 
 use super::rows::{get, micros, number, parsed, text};
-use super::{bridges, databases, log_rows, logs, pool};
+use super::{bridges, log_rows, pool};
 use crate::collection::{Alteration, Collection, PRIVATE_TO};
 use crate::columns::{moment, parse};
 use crate::environment::Environment;
@@ -365,11 +365,10 @@ pub(super) async fn found(
     reincarnate(transaction, &identity::mint(name, environment), environment.now()).await
 }
 
-/// Handles a copy or a restored earlier state: a new incarnation signs from now on, and every collection and
-/// database begins a new epoch. Waits for concurrent changes of collections.
+/// Handles a copy or a restored earlier state: a new incarnation signs from now on, and every collection
+/// begins a new epoch. Waits for concurrent changes of collections.
 pub(super) async fn settle(
     transaction: &Transaction<'_>,
-    identification: &str,
     environment: &dyn Environment,
 ) -> Result<(), StoreError> {
     let lock = "SELECT id FROM collections ORDER BY id FOR NO KEY UPDATE";
@@ -390,8 +389,5 @@ pub(super) async fn settle(
             )
             .await?;
     }
-    logs::settle(transaction, environment).await?;
-    databases::settle(transaction, environment).await?;
-    transaction.execute("UPDATE endpoint SET place = $1", &[&identification]).await?;
     Ok(())
 }

@@ -13,6 +13,7 @@ mod pages;
 mod plans;
 mod rows;
 mod sweep;
+pub(super) mod task;
 pub(super) mod transfer;
 mod write;
 

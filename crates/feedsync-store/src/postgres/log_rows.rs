@@ -5,6 +5,7 @@ use tokio_postgres::Row;
 
 use super::rows::{digest, get, micros, parsed, text};
 use crate::columns::{moment, parse};
+use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::log::{
     EndedGeneration, Generation, KeyedAppend, Log, LogPosition, LogSnapshot, MAX_APPEND_KEYS,
@@ -340,5 +341,31 @@ pub(super) async fn write_snapshot(
             ],
         )
         .await?;
+    Ok(())
+}
+
+/// Continues every log in a new generation, because others may have seen more of the last one. The caller has
+/// locked the collections.
+pub(super) async fn settle(
+    transaction: &Transaction<'_>,
+    environment: &dyn Environment,
+) -> Result<(), StoreError> {
+    let sql = "SELECT c.name FROM logs l JOIN collections c ON c.id = l.collection
+                WHERE NOT l.removed ORDER BY c.id";
+    for row in &transaction.query(sql, &[]).await? {
+        let (collection, log) = find(transaction, &parsed(row, 0)?).await?;
+        let Some(log) = log else { continue };
+        let before = log.place.generation.to_string();
+        let log = log.renewed(environment.random() as u32, environment.now());
+        let after = log.place.generation.to_string();
+        for sql in [
+            "UPDATE log_bytes SET generation = $3 WHERE collection = $1 AND generation = $2",
+            "UPDATE log_snapshots SET generation = $3 WHERE collection = $1 AND generation = $2",
+        ] {
+            transaction.execute(sql, &[&collection, &before, &after]).await?;
+        }
+        write(transaction, collection, &log).await?;
+        write_earlier(transaction, collection, &log).await?;
+    }
     Ok(())
 }

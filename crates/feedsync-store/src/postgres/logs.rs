@@ -6,9 +6,10 @@ use deadpool_postgres::{Client, Transaction};
 use futures_util::FutureExt as _;
 
 use super::log_rows::{self, BYTES, LENGTH};
+use super::node::Node;
 use super::pipeline::Pipeline;
 use super::rows::{get, micros, parsed};
-use super::{Node, PostgresStore, acts, collections, pool, schema};
+use super::{PostgresStore, acts, collections, pool, schema};
 use crate::blob::Digest;
 use crate::digests;
 use crate::environment::Environment;
@@ -279,32 +280,6 @@ async fn sweep(
     log.earlier.retain(|_, ended| ended.at >= ended_before);
     log_rows::write_earlier(transaction, collection, &log).await?;
     Ok((before - log.earlier.len()) as u64)
-}
-
-/// Continues every log in a new generation, because others may have seen more of the last one. The caller has
-/// locked the collections.
-pub(super) async fn settle(
-    transaction: &Transaction<'_>,
-    environment: &dyn Environment,
-) -> Result<(), StoreError> {
-    let sql = "SELECT c.name FROM logs l JOIN collections c ON c.id = l.collection
-                WHERE NOT l.removed ORDER BY c.id";
-    for row in &transaction.query(sql, &[]).await? {
-        let (collection, log) = log_rows::find(transaction, &parsed(row, 0)?).await?;
-        let Some(log) = log else { continue };
-        let before = log.place.generation.to_string();
-        let log = log.renewed(environment.random() as u32, environment.now());
-        let after = log.place.generation.to_string();
-        for sql in [
-            "UPDATE log_bytes SET generation = $3 WHERE collection = $1 AND generation = $2",
-            "UPDATE log_snapshots SET generation = $3 WHERE collection = $1 AND generation = $2",
-        ] {
-            transaction.execute(sql, &[&collection, &before, &after]).await?;
-        }
-        log_rows::write(transaction, collection, &log).await?;
-        log_rows::write_earlier(transaction, collection, &log).await?;
-    }
-    Ok(())
 }
 
 /// Creates a log of a store that is moved here, without its bytes.

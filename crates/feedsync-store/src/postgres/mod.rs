@@ -44,6 +44,7 @@
 
 mod acts;
 mod address;
+mod announcements;
 mod arrays;
 mod batch;
 mod blobs;
@@ -54,6 +55,8 @@ mod collections;
 mod databases;
 mod log_rows;
 mod logs;
+mod node;
+mod opening;
 mod password;
 mod people;
 mod pipeline;
@@ -73,53 +76,20 @@ mod write;
 use std::fmt;
 use std::sync::Arc;
 
-use deadpool_postgres::{Client, Pool, Transaction};
-use feedsync_couch::DatabaseName;
-use futures_util::future::BoxFuture;
-
 use crate::environment::{Environment, SystemEnvironment};
 use crate::error::StoreError;
-use crate::name::{CollectionName, EndpointName};
+use crate::name::EndpointName;
 use crate::notifier::ChangeNotifier;
 use address::Address;
-use databases::batch::DocumentTask;
-use queue::{Queues, Task};
+use announcements::Announcements;
+use node::{Node, WriteWork};
+use queue::Queues;
 use threads::Threads;
-use watch::Announcements;
 
 /// A store in a PostgreSQL database. It has its own threads, and can be used from any executor.
 pub struct PostgresStore {
     node: Arc<Node>,
     threads: Threads,
-}
-
-/// The work of a write transaction.
-trait WriteWork<T>:
-    for<'a> FnOnce(&'a Transaction<'a>, &'a Node) -> BoxFuture<'a, Result<T, StoreError>>
-    + Send
-    + 'static
-{
-}
-
-impl<T, F> WriteWork<T> for F where
-    F: for<'a> FnOnce(&'a Transaction<'a>, &'a Node) -> BoxFuture<'a, Result<T, StoreError>>
-        + Send
-        + 'static
-{
-}
-
-/// State that the threads share.
-struct Node {
-    address: Address,
-    /// Distinguishes the nodes that currently have the store open.
-    number: String,
-    pool: Pool,
-    environment: Arc<dyn Environment>,
-    notifier: ChangeNotifier<CollectionName>,
-    database_notifier: ChangeNotifier<DatabaseName>,
-    queues: Queues<CollectionName, Task>,
-    document_queues: Queues<DatabaseName, DocumentTask>,
-    announcements: Announcements,
 }
 
 impl PostgresStore {
@@ -200,95 +170,5 @@ impl PostgresStore {
 impl fmt::Debug for PostgresStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "PostgresStore({})", self.node.address)
-    }
-}
-
-impl Node {
-    async fn write<T>(&self, work: impl WriteWork<T>) -> Result<T, StoreError> {
-        let mut client = self.connection().await?;
-        let transaction = schema::writing(&mut client, &self.address).await?;
-        let value = work(&transaction, self).await?;
-        pool::commit(transaction).await?;
-        Ok(value)
-    }
-
-    async fn connection(&self) -> Result<Client, StoreError> {
-        pool::connection(&self.pool).await
-    }
-
-    /// Notifies subscribers of this and other nodes that a collection was changed.
-    fn changed(&self, name: &CollectionName) {
-        self.notifier.notify_subscribers(name);
-        self.announcements.add(name);
-    }
-
-    /// Notifies subscribers of this and other nodes that a database was changed or removed.
-    fn database_changed(&self, name: &DatabaseName) {
-        self.database_notifier.notify_subscribers(name);
-        self.announcements.add_database(name);
-    }
-
-    async fn found(&self, name: &EndpointName) -> Result<(), StoreError> {
-        let mut client = self.connection().await?;
-        self.check_server(&client).await?;
-        let transaction = schema::setup_transaction(&mut client).await?;
-        schema::migrate(&transaction, &self.address, schema::MIGRATIONS).await?;
-        if collections::stored_identification(&transaction).await?.is_some() {
-            return Err(self.wrong("there is already a store"));
-        }
-        collections::found(&transaction, name, &*self.environment).await?;
-        pool::commit(transaction).await
-    }
-
-    async fn open(&self) -> Result<(), StoreError> {
-        let mut client = self.connection().await?;
-        self.check_server(&client).await?;
-        let Some((version, _)) = schema::version(&client).await? else {
-            return Err(self.wrong("there is no store here"));
-        };
-        // An older schema is migrated; a newer one may be too new.
-        if version != schema::MIGRATIONS.len() as i64 {
-            let transaction = schema::setup_transaction(&mut client).await?;
-            schema::migrate(&transaction, &self.address, schema::MIGRATIONS).await?;
-            pool::commit(transaction).await?;
-        }
-        match collections::is_finished(&client).await? {
-            Some(true) => self.settle(&mut client).await,
-            Some(false) => Err(StoreError::Unfinished { path: self.address.path() }),
-            None => Err(self.wrong("there is no store here")),
-        }
-    }
-
-    /// Continues as a new incarnation if the database's identification has changed.
-    async fn settle(&self, client: &mut Client) -> Result<(), StoreError> {
-        let identification = collections::identification(client).await?;
-        if collections::stored_identification(client).await?.as_ref() == Some(&identification) {
-            return Ok(());
-        }
-        let transaction = schema::setup_transaction(client).await?;
-        // Another node may have done this already.
-        if collections::stored_identification(&transaction).await?.as_ref() != Some(&identification)
-        {
-            collections::settle(&transaction, &identification, &*self.environment).await?;
-        }
-        pool::commit(transaction).await
-    }
-
-    /// Rejects a server that does not preserve acknowledged writes, or not exactly as they were sent.
-    async fn check_server(&self, client: &Client) -> Result<(), StoreError> {
-        let sql = "SELECT current_setting('fsync'), current_setting('server_encoding')";
-        let row = client.query_one(sql, &[]).await?;
-        let (fsync, encoding): (&str, &str) = (rows::get(&row, 0)?, rows::get(&row, 1)?);
-        match (fsync, encoding) {
-            ("on", "UTF8") => Ok(()),
-            ("on", _) => Err(self.wrong("the database's encoding must be UTF8")),
-            _ => {
-                Err(self.wrong("the server runs with fsync = off and would lose what it confirms"))
-            }
-        }
-    }
-
-    fn wrong(&self, reason: &'static str) -> StoreError {
-        StoreError::Place { path: self.address.path(), reason }
     }
 }

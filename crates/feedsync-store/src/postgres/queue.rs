@@ -3,17 +3,14 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use feedsync_core::ItemId;
 use tokio::sync::oneshot;
 
-use super::Node;
-use super::batch;
 use crate::collection::Collection;
 use crate::decision::Decide;
 use crate::error::StoreError;
-use crate::name::CollectionName;
 use crate::order::ChangeNumber;
 
 /// Maximum number of tasks in one commit, however many are queued.
@@ -103,31 +100,5 @@ impl<N: Clone + Eq + Hash, T: QueuedWrite> Queues<N, T> {
             queues.remove(name);
         }
         tasks
-    }
-}
-
-/// Queues a write; the future is ready when the write is durable.
-pub(super) async fn submit(
-    node: Arc<Node>,
-    name: CollectionName,
-    work: Work,
-) -> Result<Collection, StoreError> {
-    let (answer, outcome) = oneshot::channel();
-    if node.queues.push(&name, Task { work, answer }) {
-        tokio::spawn(commit_all(node, name));
-    }
-    let ended = |_| StoreError::Unknown("the work ended before its answer".to_owned());
-    outcome.await.map_err(ended)?
-}
-
-async fn commit_all(node: Arc<Node>, name: CollectionName) {
-    loop {
-        let tasks = node.queues.next(&name);
-        if tasks.is_empty() {
-            return;
-        }
-        // In its own task: if it panics, the waiting callers get an error, and the following tasks are still
-        // run.
-        let _ = tokio::spawn(batch::run_batch(node.clone(), name.clone(), tasks)).await;
     }
 }

@@ -3,7 +3,7 @@
 
 use futures_util::FutureExt as _;
 
-use super::Node;
+use super::node::Node;
 use super::rows::micros;
 use crate::error::StoreError;
 use crate::order::Moment;

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use feedsync_core::ItemId;
 use futures_util::FutureExt as _;
 
-use super::queue::{self, Work};
-use super::{PostgresStore, acts, blobs, collections, people, read, remotes, schema};
+use super::queue::Work;
+use super::{PostgresStore, acts, batch, blobs, collections, people, read, remotes, schema};
 use crate::blob::{self, Digest};
 use crate::collection::{
     AlterationDecision, Collection, CreationContext, DecideCollection, NewCollection,
@@ -214,7 +214,7 @@ impl Store for PostgresStore {
         decide: Decide,
     ) -> Result<Collection, StoreError> {
         let name = collection.clone();
-        self.run(|node| queue::submit(node, name, Work::Update { keys, decide })).await
+        self.run(|node| batch::submit(node, name, Work::Update { keys, decide })).await
     }
 
     async fn mark_sent(
@@ -230,7 +230,7 @@ impl Store for PostgresStore {
             return Ok(());
         }
         let name = collection.clone();
-        self.run(move |node| queue::submit(node, name, Work::Sent(up_to))).await.map(drop)
+        self.run(move |node| batch::submit(node, name, Work::Sent(up_to))).await.map(drop)
     }
 
     async fn issued(&self, item: &ItemId) -> Result<Vec<LedgerEntry>, StoreError> {

@@ -10,8 +10,9 @@ use futures_util::FutureExt as _;
 
 use super::acts::{Acts, INSERT_ACTS};
 use super::databases::transfer;
+use super::node::Node;
 use super::rows::{digest, get, maybe_moment, micros, parsed};
-use super::{Node, PostgresStore, collections, log_rows, logs, read, remotes, write};
+use super::{PostgresStore, collections, log_rows, logs, read, remotes, write};
 use crate::blob::Digest;
 use crate::collection::Collection;
 use crate::columns;

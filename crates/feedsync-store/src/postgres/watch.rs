@@ -5,18 +5,20 @@
 //! notification is a hint. In addition, the rows of all names with subscribers are polled once a second, on
 //! the one connection that listens. A lost connection is re-established.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use feedsync_couch::DatabaseName;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 use tokio_postgres::{AsyncMessage, Client, Notification};
 
+use super::announcements::Pending;
+use super::node::Node;
+use super::pool;
 use super::rows::{get, parsed};
-use super::{Node, pool};
 use crate::error::StoreError;
 use crate::name::CollectionName;
 
@@ -29,39 +31,6 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Channels of notifications about collections and databases.
 const COLLECTIONS: &str = "feedsync";
 const DATABASES: &str = "feedsync_databases";
-
-/// Changes that are not yet sent to other nodes.
-#[derive(Default)]
-pub(super) struct Announcements {
-    pending: Mutex<Pending>,
-    wake: Notify,
-}
-
-#[derive(Default)]
-struct Pending {
-    collections: BTreeSet<CollectionName>,
-    databases: BTreeSet<DatabaseName>,
-}
-
-impl Announcements {
-    pub(super) fn add(&self, name: &CollectionName) {
-        self.pending().collections.insert(name.clone());
-        self.wake.notify_one();
-    }
-
-    pub(super) fn add_database(&self, name: &DatabaseName) {
-        self.pending().databases.insert(name.clone());
-        self.wake.notify_one();
-    }
-
-    fn pending(&self) -> MutexGuard<'_, Pending> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn take(&self) -> Pending {
-        std::mem::take(&mut self.pending())
-    }
-}
 
 /// Sends notifications, for as long as the executor runs.
 pub(super) async fn announce(node: Arc<Node>) {

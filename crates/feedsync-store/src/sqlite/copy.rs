@@ -37,7 +37,7 @@ pub(super) fn backup(
 /// Restores a backup to a path where there is no store.
 pub(super) fn restore(backup: &Path, file: &Path) -> Result<(), StoreError> {
     if fs::metadata(file).is_ok_and(|file| file.len() > 0) {
-        return Err(super::occupied(file));
+        return Err(location::occupied(file));
     }
     // A write-ahead log that belongs to another file would be applied to this one.
     let log = with_suffix(file, "-wal");

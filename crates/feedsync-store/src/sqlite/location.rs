@@ -5,12 +5,27 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::SqliteStore;
+use super::nonce;
 use crate::error::StoreError;
 use crate::owned;
 
 /// The file of a store in its directory.
 pub(super) const FILE: &str = "feedsync.db";
+
+/// Whether a directory holds a store.
+pub(super) fn exists(directory: &Path) -> bool {
+    has_content(&directory.join(FILE))
+}
+
+/// Whether a file exists and is not empty.
+pub(super) fn has_content(file: &Path) -> bool {
+    file.metadata().is_ok_and(|file| file.is_file() && file.len() > 0)
+}
+
+/// The error of a new store where there is one.
+pub(super) fn occupied(file: &Path) -> StoreError {
+    StoreError::Place { path: file.to_owned(), reason: "there is already a store" }
+}
 
 /// Creates the directory, readable by the owner only, if it does not exist.
 pub(super) fn make_directory(directory: &Path) -> Result<(), StoreError> {
@@ -20,7 +35,7 @@ pub(super) fn make_directory(directory: &Path) -> Result<(), StoreError> {
 /// Creates the file, readable by the owner only, if it does not exist; SQLite gives its companion files the
 /// same permissions. Fails in a directory of a store whose database was lost.
 pub(super) fn make_file(file: &Path) -> Result<(), StoreError> {
-    if file.file_name().is_some_and(|name| name == FILE) && SqliteStore::is_lost(&parent(file)) {
+    if file.file_name().is_some_and(|name| name == FILE) && nonce::is_lost(&parent(file)) {
         return Err(lost(file));
     }
     owned::make_file(file).map(drop).map_err(|source| failed(file, source))

@@ -6,8 +6,9 @@ use async_trait::async_trait;
 use rusqlite::Connection;
 
 use super::log_files::{self, Key, LogFiles};
+use super::read_cache::CachedLog;
 use super::rows::parsed;
-use super::{SqliteStore, collections, log_rows, people};
+use super::{SqliteStore, acts, collections, log_rows};
 use crate::blob::Digest;
 use crate::digests;
 use crate::environment::Environment;
@@ -24,19 +25,6 @@ use crate::transfer::TransferredLog;
 /// Maximum number of bytes that are read on the caller's thread, if they are in the page cache: another
 /// thread costs more.
 const INLINE_READ_BYTES: usize = 64 << 10;
-
-/// A cached log of a collection.
-#[derive(Debug)]
-pub(super) struct CachedLog {
-    collection: i64,
-    log: Option<Log>,
-}
-
-impl CachedLog {
-    fn length_of(&self, generation: Generation) -> Option<u64> {
-        self.log.as_ref()?.length_of(generation)
-    }
-}
 
 impl SqliteStore {
     async fn change_log(
@@ -225,7 +213,7 @@ fn change(
         log_rows::write_snapshot(connection, collection, snapshot, &content)?;
     }
     if let Some(act) = &act {
-        people::insert_act(connection, now, act)?;
+        acts::insert_act(connection, now, act)?;
     }
     let current = (collection, log.place.generation);
     if begins {

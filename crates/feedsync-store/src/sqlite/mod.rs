@@ -7,6 +7,7 @@
 //! `migrations/`, and are meant to be readable with the `sqlite3` shell. The bytes of logs are in plain files
 //! next to the database.
 
+mod acts;
 mod attachment_rows;
 mod blobs;
 mod charges;
@@ -89,14 +90,14 @@ impl SqliteStore {
         let mut connection = schema::connect(&file)?;
         match schema::contents(&connection)? {
             schema::Contents::Empty => schema::begin(&connection)?,
-            schema::Contents::Store(_) => return Err(occupied(&file)),
+            schema::Contents::Store(_) => return Err(location::occupied(&file)),
             schema::Contents::Foreign => return Err(StoreError::Foreign { path: file }),
         }
         let place = location::place(&file)?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Another process may have done this already.
         if schema::contents(&transaction)? != schema::Contents::Empty {
-            return Err(occupied(&file));
+            return Err(location::occupied(&file));
         }
         if nonce::exists(directory) {
             return Err(location::lost(&file));
@@ -206,7 +207,13 @@ impl SqliteStore {
 
     /// Whether a directory holds a store.
     pub fn exists(directory: &Path) -> bool {
-        directory.join(location::FILE).metadata().is_ok_and(|file| file.is_file() && file.len() > 0)
+        location::exists(directory)
+    }
+
+    /// Whether a directory held a store whose database is missing or empty, although other files of the store
+    /// exist.
+    pub fn is_lost(directory: &Path) -> bool {
+        nonce::is_lost(directory)
     }
 
     /// Removes the reserve of a store that is no longer written to.
@@ -310,8 +317,4 @@ impl SqliteStore {
         let directory = self.directory.clone();
         self.readers.run(move |_| disk_reserve::probe(&directory)).await?
     }
-}
-
-fn occupied(file: &Path) -> StoreError {
-    StoreError::Place { path: file.to_owned(), reason: "there is already a store" }
 }

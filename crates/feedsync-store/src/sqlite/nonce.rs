@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use super::{SqliteStore, location};
+use super::location;
 use crate::environment::{Environment as _, SystemEnvironment};
 use crate::error::StoreError;
 
@@ -41,22 +41,16 @@ const FILE: &str = "feedsync.life";
 /// Interval after which a process that writes renews the nonces.
 const RENEWAL_PERIOD: Duration = Duration::from_secs(60);
 
-impl SqliteStore {
-    /// Whether a directory held a store whose database is missing or empty, although other files of the store
-    /// exist.
-    pub fn is_lost(directory: &Path) -> bool {
-        let wal = directory.join(format!("{}-wal", location::FILE));
-        !Self::exists(directory) && (exists(directory) || has_content(&wal))
-    }
+/// Whether a directory held a store whose database is missing or empty, although other files of the store
+/// exist.
+pub(super) fn is_lost(directory: &Path) -> bool {
+    let wal = directory.join(format!("{}-wal", location::FILE));
+    !location::exists(directory) && (exists(directory) || location::has_content(&wal))
 }
 
 /// Whether a directory has a file with a nonce.
 pub(super) fn exists(directory: &Path) -> bool {
-    has_content(&directory.join(FILE))
-}
-
-fn has_content(file: &Path) -> bool {
-    file.metadata().is_ok_and(|file| file.is_file() && file.len() > 0)
+    location::has_content(&directory.join(FILE))
 }
 
 /// Whether the nonces in the database and in the file are equal.

@@ -6,11 +6,12 @@ use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::SqliteStore;
-use super::rows::parsed;
+use super::acts::{insert_act, recorded};
+use super::rows::{optional, parsed};
 use super::{charges, collections, database_rows, log_rows};
 use crate::blob::Digest;
 use crate::collection::Alteration;
-use crate::columns::{moment, parse};
+use crate::columns::moment;
 use crate::error::StoreError;
 use crate::name::{CollectionName, UserId, UserName};
 use crate::order::Moment;
@@ -278,29 +279,6 @@ impl People for SqliteStore {
     }
 }
 
-/// Writes an entry into the audit record.
-pub(super) fn insert_act(
-    connection: &Connection,
-    at: Moment,
-    act: &AuditAction,
-) -> Result<(), StoreError> {
-    connection
-        .prepare_cached(
-            "INSERT INTO acts (at, user, address, action, collection, item, detail)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        )?
-        .execute(params![
-            at,
-            act.user.as_ref().map(UserName::as_str),
-            act.address,
-            act.action,
-            act.collection.as_ref().map(CollectionName::as_str),
-            act.item.as_ref().map(feedsync_core::ItemId::as_str),
-            act.detail,
-        ])?;
-    Ok(())
-}
-
 fn users(connection: &Connection) -> Result<Vec<User>, StoreError> {
     let mut statement = connection.prepare_cached(
         "SELECT name, password, administrator, disabled, created, id FROM users ORDER BY name",
@@ -412,26 +390,4 @@ fn tokens(connection: &Connection, only: &str, value: &str) -> Result<Vec<Token>
         });
     }
     Ok(tokens)
-}
-
-fn recorded(row: &Row<'_>) -> Result<AuditEntry, StoreError> {
-    Ok(AuditEntry {
-        place: row.get::<_, i64>(0)? as u64,
-        at: moment(row.get(1)?),
-        act: AuditAction {
-            user: optional(row, 2)?,
-            address: row.get(3)?,
-            action: row.get(4)?,
-            collection: optional(row, 5)?,
-            item: optional(row, 6)?,
-            detail: row.get(7)?,
-        },
-    })
-}
-
-fn optional<T: std::str::FromStr>(row: &Row<'_>, column: usize) -> Result<Option<T>, StoreError>
-where
-    T::Err: std::fmt::Display,
-{
-    row.get::<_, Option<String>>(column)?.map(|text| parse(&text)).transpose()
 }

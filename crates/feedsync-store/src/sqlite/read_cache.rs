@@ -11,10 +11,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use feedsync_couch::DatabaseName;
 use rusqlite::Connection;
 
-use super::logs::CachedLog;
 use crate::collection::Collection;
 use crate::database::Database;
 use crate::error::StoreError;
+use crate::log::{Generation, Log};
 use crate::name::CollectionName;
 
 /// Maximum number of cached collections, logs and databases together, for each connection.
@@ -138,5 +138,18 @@ impl ReadCache {
 
     fn lock(&self, index: usize) -> MutexGuard<'_, State> {
         self.0[index].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A cached log of a collection.
+#[derive(Debug)]
+pub(super) struct CachedLog {
+    pub(super) collection: i64,
+    pub(super) log: Option<Log>,
+}
+
+impl CachedLog {
+    pub(super) fn length_of(&self, generation: Generation) -> Option<u64> {
+        self.log.as_ref()?.length_of(generation)
     }
 }

@@ -44,6 +44,14 @@ impl ToSql for ChangeNumber {
     }
 }
 
+/// Parses a column that may be null.
+pub(super) fn optional<T: FromStr>(row: &Row<'_>, column: usize) -> Result<Option<T>, StoreError>
+where
+    T::Err: std::fmt::Display,
+{
+    row.get::<_, Option<String>>(column)?.map(|text| parse(&text)).transpose()
+}
+
 /// Parses a column; a text that does not parse is reported as damage.
 pub(super) fn parsed<T: FromStr>(row: &Row<'_>, column: usize) -> Result<T, StoreError>
 where

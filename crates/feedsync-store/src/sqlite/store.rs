@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use async_trait::async_trait;
 use feedsync_core::ItemId;
 
-use super::{SqliteStore, blobs, collections, log_rows, people, read, remotes, update};
+use super::{SqliteStore, acts, blobs, collections, log_rows, people, read, remotes, update};
 use crate::blob::{self, Digest};
 use crate::collection::{
     Alteration, AlterationDecision, Collection, CreationContext, DecideCollection, NewCollection,
@@ -75,7 +75,7 @@ impl Store for SqliteStore {
                     people::found(connection, user, &collection.name)?;
                 }
                 if let Some(act) = &setup_transaction.act {
-                    people::insert_act(connection, environment.now(), act)?;
+                    acts::insert_act(connection, environment.now(), act)?;
                 }
                 Ok(collection)
             })
@@ -118,7 +118,7 @@ impl Store for SqliteStore {
                 let now = environment.now();
                 let after = collections::alter(connection, collection_row, alteration, now)?;
                 if let Some(act) = &act {
-                    people::insert_act(connection, now, act)?;
+                    acts::insert_act(connection, now, act)?;
                 }
                 files.forget(gone);
                 Ok((has_visible_changes, after))

@@ -10,7 +10,7 @@ use rusqlite::{Connection, Row, params};
 use super::log_files::LogFiles;
 use super::rows::{self, parsed};
 use super::{
-    SqliteStore, collections, database_rows, database_transfer, log_rows, logs, people, remotes,
+    SqliteStore, acts, collections, database_rows, database_transfer, log_rows, logs, remotes,
     update,
 };
 use crate::blob::Digest;
@@ -261,7 +261,7 @@ fn load(
         }
         TransferPart::Acts(acts) => {
             for recorded in &acts {
-                people::insert_act(connection, recorded.at, &recorded.act)?;
+                acts::insert_act(connection, recorded.at, &recorded.act)?;
             }
         }
     }

@@ -8,7 +8,7 @@ use rusqlite::{Connection, params};
 
 use super::collections::{self, CollectionRow};
 use super::rows::{self, item_columns, parsed};
-use super::{people, remotes};
+use super::{acts, remotes};
 use crate::collection::Collection;
 use crate::columns;
 use crate::decision::{Decide, Entry, Snapshot};
@@ -197,7 +197,7 @@ fn apply(connection: &Connection, id: i64, plan: Plan) -> Result<Collection, Sto
         discard(connection, id, discarded)?;
     }
     for act in &plan.acts {
-        people::insert_act(connection, plan.now, act)?;
+        acts::insert_act(connection, plan.now, act)?;
     }
     for (remote, state) in &plan.remotes {
         remotes::write_state(connection, *remote, state)?;

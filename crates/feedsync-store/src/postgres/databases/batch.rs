@@ -16,31 +16,19 @@ use tokio::sync::oneshot;
 use super::batch_state::{DocumentBatchState, MAX_BATCH_BYTES};
 use super::documents::{self, BY_KEYS, Document, Keys};
 use super::rows::{self, BY_NAME, LOCK};
+use super::task::DocumentTask;
 use super::write;
 use crate::database::{Database, DecideDocuments, DocumentRequest};
 use crate::error::StoreError;
 use crate::postgres::batch::{ATTEMPTS, AbortReason, copy, is_data_error, is_transient};
+use crate::postgres::node::Node;
 use crate::postgres::pipeline::Pipeline;
-use crate::postgres::queue::QueuedWrite;
 use crate::postgres::rows::get;
-use crate::postgres::{Node, pool, schema};
+use crate::postgres::{pool, schema};
 
 const ENDPOINT: &str = "SELECT place, left(pg_walfile_name(pg_current_wal_lsn()), 8),
                                (SELECT oldest_compatible FROM schema)
                           FROM endpoint";
-
-/// An update, with the channel for its result.
-pub(in crate::postgres) struct DocumentTask {
-    pub(super) wanted: Vec<DocumentRequest>,
-    pub(super) decide: DecideDocuments,
-    answer: oneshot::Sender<Result<Database, StoreError>>,
-}
-
-impl QueuedWrite for DocumentTask {
-    fn keys(&self) -> usize {
-        self.wanted.len()
-    }
-}
 
 /// Queues an update; the future is ready when the update is durable.
 pub(super) async fn submit(

@@ -5,9 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use feedsync_couch::{DocumentId, Revision};
 
-use super::batch::DocumentTask;
 use super::documents::{AttachmentList, Document};
 use super::rows::DatabaseRow;
+use super::task::DocumentTask;
 use crate::database::{
     Database, DocumentEntry, DocumentRequest, DocumentWrite, DocumentsSnapshot, StoredBody,
     StoredDocument,
