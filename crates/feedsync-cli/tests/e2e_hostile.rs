@@ -1,7 +1,7 @@
 //! Hostile content at every kind of address, in Chromium and Firefox: no script in it runs in the hub's
 //! origin.
 //!
-//! A page of another origin shows each address of the hub in a frame, as a link would open it. Every script
+//! Request from another origin shows each address of the hub in a frame, as a link would open it. Every script
 //! that runs reports its location to a server. One document of that server has the same script without a
 //! policy. It shows that the browser runs such scripts, and that the server receives their reports.
 

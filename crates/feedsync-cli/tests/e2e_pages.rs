@@ -26,7 +26,7 @@ fn an_item_is_made_edited_and_its_conflict_resolved_by_the_keyboard_alone() {
     browser.press("two litres of milk");
     browser.tab_to("Create");
     browser.press(ENTER);
-    browser.sees("The item is created.");
+    browser.sees("The item was created.");
     let items = desk.json(&["ls", "notes"]);
     assert_eq!(items[0]["content"], "two litres of milk");
     let id = items[0]["id"].as_str().unwrap();
@@ -42,7 +42,7 @@ fn an_item_is_made_edited_and_its_conflict_resolved_by_the_keyboard_alone() {
     assert_eq!(browser.ask("document.activeElement.value"), "Milk and bread");
     browser.tab_to("Save");
     browser.press(ENTER);
-    browser.sees("Both are kept");
+    browser.sees("Both versions were kept");
     browser.names_are_complete();
     browser.fits("conflict");
     let marked = "[...document.querySelectorAll('del, ins')].map(one => one.innerText).join('|')";
@@ -58,17 +58,17 @@ fn an_item_is_made_edited_and_its_conflict_resolved_by_the_keyboard_alone() {
     browser.press(", merged");
     browser.tab_to("Save the merged version");
     browser.press(ENTER);
-    browser.sees("The conflicts are resolved.");
+    browser.sees("The conflicts were resolved.");
     assert_eq!(desk.json(&["conflicts", "notes"]).as_array().unwrap().len(), 0);
     let title = desk.json(&["ls", "notes"])[0]["title"].as_str().unwrap().to_owned();
     assert!(title.ends_with(", merged"), "{title}");
 
     browser.tab_to("Delete");
     browser.press(ENTER);
-    browser.sees("The item is deleted.");
+    browser.sees("The item was deleted.");
     browser.tab_to("Restore");
     browser.press(ENTER);
-    browser.sees("The item is restored.");
+    browser.sees("The item was restored.");
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
@@ -145,7 +145,7 @@ fn users_sign_in_and_are_managed_by_the_keyboard_alone() {
     browser.go(&notes);
     browser.sees("User name");
     sign_in(&browser, "anna", "a wrong guess");
-    browser.sees("This is not the name and the password of a user here.");
+    browser.sees("Wrong user name or password.");
     browser.tab_to("Password");
     browser.press(PASSWORD);
     browser.press(ENTER);
@@ -161,32 +161,32 @@ fn users_sign_in_and_are_managed_by_the_keyboard_alone() {
     browser.press(ENTER);
     browser.tab_to("User name: lower-case letters, digits, . _ -");
     browser.press("otto");
-    browser.tab_to("Password, of at least 8 characters; without one only tokens sign in");
+    browser.tab_to("Password (at least 8 characters; leave empty to allow only tokens)");
     browser.press(PASSWORD);
-    browser.tab_to("Add the user");
+    browser.tab_to("Add user");
     browser.press(ENTER);
-    browser.sees("The user is added.");
+    browser.sees("The user was added.");
     browser.tab_to("Change otto");
     browser.press(ENTER);
-    browser.tab_to("Make an administrator of otto");
+    browser.tab_to("Make administrator: otto");
     browser.press(ENTER);
-    browser.sees("The user administers the hub now.");
+    browser.sees("The user is now an administrator.");
     assert_eq!(desk.json(&["user", "list"])[1]["administrator"], true);
     browser.tab_to("Change otto");
     browser.press(ENTER);
-    browser.tab_to("Take administration away from otto");
+    browser.tab_to("Remove administrator role from otto");
     browser.press(ENTER);
-    browser.sees("The user does not administer the hub any more.");
+    browser.sees("The user is no longer an administrator.");
     browser.go(&notes);
-    browser.tab_to("People and their roles");
+    browser.tab_to("People and roles");
     browser.press(ENTER);
     browser.tab_to("User name");
     browser.press("otto");
     browser.tab_to("Role");
     browser.press("e");
-    browser.tab_to("Give the role");
+    browser.tab_to("Add");
     browser.press(ENTER);
-    browser.sees("The role is given.");
+    browser.sees("The role was saved.");
     let grants = desk.json(&["grants", "notes"]);
     assert_eq!((&grants[0]["user"], &grants[0]["role"]), (&"otto".into(), &"editor".into()));
 
@@ -195,11 +195,11 @@ fn users_sign_in_and_are_managed_by_the_keyboard_alone() {
     browser.press(ENTER);
     browser.tab_to("New token");
     browser.press(ENTER);
-    browser.tab_to("What it is for");
+    browser.tab_to("Name");
     browser.press("phone");
-    browser.tab_to("Make the token");
+    browser.tab_to("Create token");
     browser.press(ENTER);
-    browser.sees("it is shown this once");
+    browser.sees("it is shown only once");
     browser.names_are_complete();
     browser.fits("token");
     let token = browser.ask("document.getElementById('made').value").as_str().unwrap().to_owned();
@@ -213,7 +213,7 @@ fn users_sign_in_and_are_managed_by_the_keyboard_alone() {
     );
     browser.tab_to("Revoke token phone");
     browser.press(ENTER);
-    browser.sees("It is revoked.");
+    browser.sees("The token or session was revoked.");
     let kinds = desk.json(&["token", "list"]);
     assert!(kinds.as_array().unwrap().iter().all(|token| token["kind"] == "session"), "{kinds}");
 

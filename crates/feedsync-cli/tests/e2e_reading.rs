@@ -81,7 +81,7 @@ fn articles_are_read_marked_starred_and_found_by_the_keyboard_alone() {
     browser.go(&hub.url);
     browser.tab_to("Read articles");
     browser.press(ENTER);
-    browser.sees("You do not subscribe to anything yet.");
+    browser.sees("You have no subscriptions yet.");
     browser.fits("reading-nothing");
     browser.names_are_complete();
     browser.tab_to("Address of a feed");
@@ -92,10 +92,10 @@ fn articles_are_read_marked_starred_and_found_by_the_keyboard_alone() {
     browser.tab_to("Address of a feed");
     browser.select_all();
     browser.press(&web.url("kitchen.xml"));
-    browser.tab_to("Folder, if it is to be in one");
+    browser.tab_to("Folder (optional)");
     browser.press("Food");
     browser.press(ENTER);
-    browser.sees("You subscribe to it.");
+    browser.sees("Subscribed.");
     comes_to_say(&browser, &home, "5 unread articles");
     browser.fits("reading-home");
     browser.names_are_complete();
@@ -120,7 +120,7 @@ fn articles_are_read_marked_starred_and_found_by_the_keyboard_alone() {
     let tea = known(&device, &log, "Tea");
     assert_eq!((&tea["read"], &tea["starred"]), (&Value::Bool(true), &Value::Bool(true)));
     browser.press("ms");
-    browser.sees("The star is taken away.");
+    browser.sees("Star removed.");
     comes(&browser, "document.querySelectorAll('.articles > .unread').length === 5");
     assert_ne!(known(&device, &log, "Tea")["read"], Value::Bool(true));
 
@@ -152,7 +152,7 @@ fn articles_are_read_marked_starred_and_found_by_the_keyboard_alone() {
     comes(&browser, "document.querySelector('h1').innerText === 'Tea'");
     browser.sees("Marked as read.");
     browser.press("k");
-    browser.sees("This is the first one.");
+    browser.sees("This is the first article.");
     let milk = known(&device, &log, "Milk");
     assert_eq!((&milk["read"], &milk["starred"]), (&Value::Bool(false), &Value::Bool(true)));
     browser.press("u");
@@ -169,7 +169,7 @@ fn articles_are_read_marked_starred_and_found_by_the_keyboard_alone() {
     browser.fits("reading-keys");
     browser.press(ENTER);
     browser.press("gr");
-    browser.sees("Ask all feeds now");
+    browser.sees("Refresh all feeds");
     browser.press("gh");
     comes(&browser, "location.pathname === '/'");
 
@@ -177,7 +177,7 @@ fn articles_are_read_marked_starred_and_found_by_the_keyboard_alone() {
     browser.go(&format!("{home}/articles?feed=1"));
     browser.tab_to("Mark all as read");
     browser.press(ENTER);
-    browser.sees("Nothing is unread here.");
+    browser.sees("No unread articles.");
     browser.fits("reading-all-read");
     browser.go(&format!("{home}/feeds/1"));
     browser.fits("reading-feed");

@@ -49,7 +49,7 @@ fn feeds_of_any_content_are_shown_or_reported_without_side_effects() {
     browser.choose_file("#file", &place.path("list.opml"));
     browser.tab_to("Import");
     browser.press(ENTER);
-    browser.sees(&format!("Taken in: {} feed", feeds.len() + 1));
+    browser.sees(&format!("Imported: {} feed", feeds.len() + 1));
     until("all feeds are asked", || {
         browser.go(&home);
         match browser.ask("document.body.innerText.split('Not fetched yet.').length - 1") {

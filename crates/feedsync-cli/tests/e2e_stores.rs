@@ -238,7 +238,7 @@ fn a_store_moves_into_a_database_and_back_and_loses_nothing() {
     are_same(&everything(&first), &before);
     first.run(&["migrate", "--to", &url]).fails(1, "not empty");
     first.run(&["migrate", "--to", "sqlite:first"]).fails(2, "the same store");
-    first.run(&["migrate", "--to", "first"]).fails(2, "it names no store");
+    first.run(&["migrate", "--to", "first"]).fails(2, "not the address of a store");
     database.run(&["migrate", "--from", "sqlite:none", "--to", "sqlite:x"]).fails(5, "no endpoint");
     are_same(&everything(&database), &before);
 

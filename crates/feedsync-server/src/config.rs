@@ -17,63 +17,67 @@ use crate::configuration::values::{Audience, ForwardedBy, Level, LogFormat, Stor
 use crate::http::address::{Origin, ProxyAddress, PublicBase, is_loopback};
 
 settings! {
-    /// How a hub is reached, what it keeps and tells, and within which bounds.
+    /// Addresses, storage, logging and limits of a hub.
     pub struct Config at [] {
-        /// Where it listens; port 0 takes a free one. Other addresses than loopback need a user.
+        /// Addresses to listen on. Port 0 takes a free port. An address other than loopback, which other machines can
+        /// reach, needs a user.
         listen: Vec<SocketAddr> as ListOf<Socket> = vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 4287))];
-        /// Addresses at whose root databases are served, for drivers of CouchDB that cannot use a path such as `/couch/`.
-        /// Other addresses than loopback need a user.
+        /// Additional addresses that serve databases at their root, for CouchDB clients that cannot use a path such
+        /// as `/couch/`. An address other than loopback needs a user.
         couch_listen: Vec<SocketAddr> as ListOf<Socket> = Vec::new();
-        /// Hosts at whose root databases are served, and nothing else: `name` or `name:port`. They are accepted as
-        /// those in `hosts` are.
+        /// Host names (`name` or `name:port`) that serve databases at their root and nothing else, for CouchDB
+        /// clients that cannot use a path such as `/couch/`. These names need not be repeated in `hosts`.
         couch_hosts: Vec<String> as ListOf<Text> = Vec::new();
-        /// What stands before the path in absolute links, if a proxy stands in front; its host is
-        /// accepted. Without it links repeat the host that the request named. With one that is no
-        /// loopback name, as with `hosts` and `trusted_proxies`, the hub needs a user.
+        /// Base URL of absolute links, such as `https://feeds.example.org`. Set it behind a reverse proxy. The hub
+        /// accepts requests for its host. Without this setting, links repeat the host of the request. The hub needs a
+        /// user if the host is not a loopback name.
         public_base: Option<PublicBase> as Optional<Text> = None;
-        /// Hosts accepted besides loopback names: `name` or `name:port`.
+        /// Host names (`name` or `name:port`) that the hub accepts besides loopback names. A request for any other
+        /// host is refused. The hub needs a user if one of them is not a loopback name.
         hosts: Vec<String> as ListOf<Text> = Vec::new();
-        /// Addresses of proxies (`10.0.0.7`, `10.0.0.0/8`) that are believed when they say for whom
-        /// they ask, and by which `X-Request-Id`.
+        /// Addresses (`10.0.0.7`) and networks (`10.0.0.0/8`) of reverse proxies. The hub trusts their headers about
+        /// the client's address and protocol, and their `X-Request-Id`. The hub needs a user if this is set.
         trusted_proxies: Vec<IpNet> as ListOf<Network> = Vec::new();
-        /// In which header they say it: `x-forwarded` (the `X-Forwarded-` headers) or `forwarded`
+        /// Header in which trusted proxies name the client: `x-forwarded` (the `X-Forwarded-` headers) or `forwarded`
         /// (RFC 7239). The proxy must replace or extend that header, whatever its clients send.
         forwarded_by: ForwardedBy as Text = ForwardedBy::XForwarded;
-        /// Origins, such as `https://reader.example.org`, whose pages may use the logs (`/logs/`), with tokens of their own, and
-        /// the databases (`/couch/`), signing in: what a browser keeps for this hub does not count for them.
+        /// Origins (`https://reader.example.org`) of web pages on other sites that may use the logs (`/logs/`), with
+        /// their own tokens, and the databases (`/couch/`), after signing in. Credentials that the browser stores for
+        /// this hub are not accepted from these pages.
         origins: Vec<Origin> as ListOf<Text> = Vec::new();
-        /// Private addresses and networks (`192.168.1.5`, `fd00::/8`) whose feeds are fetched for people who use
-        /// newsreaders, too, also where another feed sends on to them. Of a hub without users all are.
+        /// Private addresses and networks (`192.168.1.5`, `fd00::/8`) from which feeds are fetched for newsreader
+        /// users, also after a redirect. Other private addresses are refused, so that users cannot reach the network
+        /// of the hub. A hub without users fetches from all addresses.
         private_feeds: Vec<IpNet> as ListOf<Network> = Vec::new();
-        /// Proxy (`http://proxy.example.org:3128`) through which feeds are fetched. Names are resolved and checked here before
-        /// the proxy is asked. Without this setting feeds of newsreaders and of public subscriptions are fetched directly,
-        /// whatever `http_proxy` and its kin in the environment say.
+        /// Outgoing proxy (`http://proxy.example.org:3128`) for fetching feeds. The hub resolves and checks names
+        /// itself before it sends a request to the proxy. Without this setting, feeds of newsreaders and of public
+        /// subscriptions are fetched directly, even if the environment sets `http_proxy` or a similar variable.
         proxy: Option<ProxyAddress> as Optional<Text> = None;
-        /// Where everything is kept: `sqlite:DIRECTORY` or `postgres://USER@HOST/DATABASE`; by
-        /// default SQLite in the data directory.
+        /// Store: `sqlite:DIRECTORY` or `postgres://USER@HOST/DATABASE`. The default is SQLite in the data directory.
+        /// Several hubs can share a PostgreSQL database.
         store: Option<StoreAddress> as Optional<Text> = None;
-        /// Who may read `/metrics`: `administrators` or `public`.
+        /// Audience of `/metrics`: `administrators` or `public`.
         metrics: Audience as Text = Audience::Administrators;
-        /// How long browsers that reached the hub by https use nothing else for its host name
-        /// (`Strict-Transport-Security`), whatever the port. 0 s: they are not told.
+        /// Time for which browsers that used https use only https for the host name of the hub, on all ports
+        /// (`Strict-Transport-Security`). 0 s: the header is not sent.
         https_only_time: Duration as Span = Duration::from_secs(365 * 24 * 60 * 60);
     } with {
         /// Encryption.
         tls: Tls,
-        /// What is told to whoever runs the hub.
+        /// Logging.
         log: Log,
-        /// Bounds.
+        /// Limits.
         limits: Limits,
     }
 }
 
 settings! {
-    /// The certificate of a hub that encrypts by itself.
+    /// Certificate of a hub that encrypts connections itself.
     pub struct Tls at [tls] {
-        /// A PEM file with the certificate and those that it was signed with, its own first. With it
-        /// every address that is listened on speaks https. Read again on SIGHUP.
+        /// PEM file with the certificate and its intermediate certificates, the own certificate first. With it, every
+        /// address that the hub listens on uses https. The hub reads the file again on SIGHUP.
         certificate: Option<PathBuf> as Optional<File> = None;
-        /// A PEM file with the key of the certificate.
+        /// PEM file with the private key of the certificate.
         key: Option<PathBuf> as Optional<File> = None;
     }
 }
@@ -81,109 +85,116 @@ settings! {
 settings! {
     /// The log, which goes to standard error.
     pub struct Log at [log] {
-        /// `text` for people, `json` for programs: one object a line.
+        /// Format of the log: `text` for people, or `json` for programs, with one object per line.
         format: LogFormat as Text = LogFormat::Text;
-        /// The least that is told: `error`, `warn`, `info` (each request), `debug`, `trace`; of a part
-        /// only, as in `warn,feedsync_server=debug`.
+        /// Lowest level that is logged: `error`, `warn`, `info` (which includes each request), `debug`, `trace` or
+        /// `off`. Parts of the program can have a level of their own, as in `warn,feedsync_server=debug`.
         level: Level as Text = Level::default();
     }
 }
 
 settings! {
-    /// Bounds of what one request, one client and all of them may cost.
+    /// Limits for one request, one client and all clients together.
     ///
-    /// A client is a person who signed in, and an address (of IPv6: its /64). Clients that ask from
-    /// the hub's own machine, without a trusted proxy between, are not bounded by address.
+    /// A client is a signed-in person and also an address (for IPv6: its /64 network). Clients on the hub's own
+    /// machine that do not come through a trusted proxy are not limited by address.
     #[derive(Copy, PartialEq, Eq)]
     pub struct Limits at [limits] {
-        /// Bytes of an offered document, unpacked.
+        /// Maximum size of a submitted document, uncompressed.
         body_bytes: usize as Bytes = 8 << 20;
-        /// Items of an offered document.
+        /// Maximum number of items in a submitted document.
         body_items: usize as Count = 1_000;
-        /// Items of one page of an answer, whatever was asked.
+        /// Maximum number of items on one page of a response, even if the request allows more.
         page_items: usize as Count = 1_000;
-        /// Bytes of a request to a database (`/couch/`), unpacked. Those with more than `body_bytes` have eight times that
-        /// together while they are in memory, or are alone; more wait.
+        /// Maximum size of a request to a database (`/couch/`), uncompressed. Requests larger than `body_bytes` share
+        /// a memory budget of eight times this setting; a request that does not fit waits.
         database_body_bytes: usize as Bytes = 256 << 20;
-        /// Bytes of a blob.
+        /// Maximum size of a blob, which is a file that an item names.
         blob_bytes: usize as Bytes = 32 << 20;
-        /// How long the head of a request may take, and how long a connection may be idle.
+        /// Maximum time for receiving the head of a request, and for an idle connection.
         head_time: Duration as Span = Duration::from_secs(20);
-        /// How long the body of a request may pause.
+        /// Maximum time without data while a request body is received.
         body_pause: Duration as Span = Duration::from_secs(15);
-        /// How long the body of a request may take; a larger one has this time for each `body_bytes` of it.
+        /// Maximum time for receiving a request body. A larger body has this time for each `body_bytes` of its size.
         body_time: Duration as Span = Duration::from_secs(120);
-        /// How long a client may read nothing of its answer.
+        /// Maximum time that a client may read nothing of a response. After that the hub closes the connection.
         answer_pause: Duration as Span = Duration::from_secs(60);
-        /// How long `/healthz` says that the hub is about to stop before it takes no more
-        /// connections.
+        /// Time between the signal to stop and the end of accepting connections, during which `/healthz` reports 503.
+        /// Set it so that a load balancer notices in time.
         drain_notice: Duration as Span = Duration::ZERO;
-        /// How long open answers may go on once the hub stops.
+        /// Time that open responses may take to finish after the hub stopped accepting connections.
         drain_time: Duration as Span = Duration::from_secs(5);
-        /// How often a silent event stream says that it is alive.
+        /// Interval of the heartbeats in an event stream without events, which keep proxies from closing it.
         heartbeat: Duration as Span = Duration::from_secs(20);
-        /// Connections at once; more wait.
+        /// Maximum number of concurrent connections. Further ones wait.
         connections: usize as Count = 8_192;
-        /// Connections of one address at once, and never more than half of `connections`; more are closed. Trusted
-        /// proxies are not bounded so. 0: any number.
+        /// Maximum number of concurrent connections from one address, at most half of `connections`. Further ones are
+        /// closed. Trusted proxies are exempt. 0: no limit.
         client_connections: usize as CountOrZero = 2_048;
-        /// Connections of one address that have sent no whole head of a request yet; more are closed. Trusted proxies
-        /// are not bounded so. 0: any number.
+        /// Maximum number of connections from one address that have not sent a whole request head yet. Further ones
+        /// are closed. Trusted proxies are exempt. 0: no limit.
         client_unfinished_heads: usize as CountOrZero = 512;
-        /// Documents held in memory at once, and as many media and blobs that come in at once, of
-        /// which two are held in memory when they are stored; more wait a little, then get 503.
+        /// Maximum number of request documents held in memory at the same time, and of media files and blobs received
+        /// at the same time. Two of the latter are in memory while they are stored. Further requests wait briefly,
+        /// then get 503.
         uploads: usize as Count = 16;
-        /// Answers of more than 64 KiB held in memory at once, until they are read; more get 503. As
-        /// many, of any size, may be begun at once; more wait a little. As many that tell what documents of databases
-        /// say are held besides; more wait a minute.
+        /// Maximum number of responses over 64 KiB held in memory until their clients have read them; further
+        /// requests get 503. The same number of responses of any size can be prepared at the same time; further
+        /// requests wait briefly. Responses with documents of databases have as many slots of their own; further
+        /// requests wait up to a minute.
         answers: usize as Count = 32;
-        /// Event streams at once; more get 503.
+        /// Maximum number of concurrent event streams. Further ones get 503.
         followers: usize as Count = 4_096;
-        /// Requests of one client in a second, on average; more get 429. 0: any number.
+        /// Maximum average number of requests per second of one client. Further requests get 429. 0: no limit.
         client_requests: usize as CountOrZero = 50;
-        /// Requests that a client which was silent may make at once.
+        /// Number of requests that a client can send at once after a pause, before `client_requests` applies.
         client_burst: usize as Count = 200;
-        /// Requests of one client that may be under way at once; more get 429. 0: any number.
+        /// Maximum number of concurrent requests of one client. Further ones get 429. 0: no limit.
         client_concurrency: usize as CountOrZero = 64;
-        /// Event streams of one client at once, those of databases included; more get 429. A person counts as one
-        /// client, from the hub's own machine too. 0: any number.
+        /// Maximum number of concurrent event streams of one client, including those of databases. Further ones get
+        /// 429. A signed-in person counts as one client, also on the hub's own machine. 0: no limit.
         client_followers: usize as CountOrZero = 32;
-        /// Bodies of requests that one client may send at once; more get 429. 0: any number.
+        /// Maximum number of request bodies that one client can send at the same time. Further requests get 429. 0:
+        /// no limit.
         client_uploads: usize as CountOrZero = 8;
-        /// Clients that are remembered with what they used; of more, those that were silent longest
-        /// are forgotten.
+        /// Maximum number of clients whose usage is recorded in memory. Beyond that, the longest inactive clients are
+        /// dropped.
         clients: usize as Count = 65_536;
-        /// Items of a collection that are not deleted; what would add more is refused. 0: any number.
+        /// Maximum number of items in a collection, without deleted ones. Changes that would exceed it are refused.
+        /// 0: no limit.
         collection_items: usize as CountOrZero = 0;
-        /// Bytes that may be appended to a log at once.
+        /// Maximum size of one append to a log.
         log_append_bytes: usize as Bytes = 1 << 20;
-        /// Bytes of one record of a log, with the line feed that ends it.
+        /// Maximum size of one record of a log, including the line feed that ends it.
         log_record_bytes: usize as Bytes = 256 << 10;
-        /// Bytes that a generation of a log may begin with when the log is compacted.
+        /// Maximum size of the content with which a generation of a log begins after compaction.
         log_generation_bytes: usize as Bytes = 8 << 20;
-        /// Bytes of the snapshot of a log.
+        /// Maximum size of the snapshot of a log.
         log_snapshot_bytes: usize as Bytes = 8 << 20;
-        /// Bytes of a log. Its earlier generations, while they are kept, have as many together, and the last of them too.
+        /// Maximum size of a log. All stored earlier generations together can have this size too, and the last of
+        /// them can have it on top.
         log_bytes: usize as Bytes = 1 << 30;
-        /// How long an earlier generation of a log is kept after the next one began.
+        /// Time for which an earlier generation of a log is stored after the next one began.
         log_generation_time: Duration as Span = Duration::from_secs(30 * 24 * 60 * 60);
-        /// How long articles of feeds are kept for newsreaders after they came; what a feed still has, the
-        /// newest hundred of a feed, and what anybody starred or tagged stays. 0 s: for ever.
+        /// Retention of articles that were fetched for newsreaders, counted from their arrival. Articles that are
+        /// still in their feed, the newest 100 of each feed, and starred or tagged ones are not deleted. 0 s: no
+        /// limit.
         article_time: Duration as Span = Duration::ZERO;
-        /// How long the record of acts keeps an entry (`feedsync audit`). 0 s: for ever.
+        /// Retention of the audit log (`feedsync audit`). 0 s: no limit.
         record_time: Duration as Span = Duration::from_secs(365 * 24 * 60 * 60);
-        /// Collections that one person may own; administrators are not bounded. 0: any number.
+        /// Maximum number of collections that one person can own. Administrators are exempt. 0: no limit.
         owned_collections: usize as CountOrZero = 1_000;
-        /// Databases that one person may have made; administrators are not bounded. 0: any number.
+        /// Maximum number of databases that one person can create. Administrators are exempt. 0: no limit.
         owned_databases: usize as CountOrZero = 1_000;
-        /// Documents of the databases that one person has made, and of the databases of the collections that one person has
-        /// made, deleted ones and those of other writers included. 0: any number.
+        /// Maximum number of documents in all databases that one person created, including the databases of that
+        /// person's collections, deleted documents, and documents that others wrote. 0: no limit.
         owned_documents: usize as CountOrZero = 0;
-        /// Bytes that one person may hold: documents, stored revisions and attachments of those databases, and the items
-        /// and logs of those collections, with what earlier generations of logs still take. Administrators are not bounded.
+        /// Maximum amount of data that one person can own: documents, stored revisions and attachments of databases
+        /// that the person created, and items and logs of the person's collections, including stored earlier
+        /// generations of logs. Administrators are exempt.
         owned_bytes: usize as Bytes = 64 << 30;
-        /// Bytes of media and blobs that one person may send in a day, on average, to one process of
-        /// the hub; administrators are not bounded.
+        /// Maximum average amount of media and blobs that one person can upload per day to one process of the hub.
+        /// Administrators are exempt.
         person_upload_bytes: usize as Bytes = 4 << 30;
     }
 }

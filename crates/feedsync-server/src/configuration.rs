@@ -83,7 +83,7 @@ pub fn configure(sources: &Sources) -> Result<Config, ConfigurationError> {
         let wrong = |message| ConfigurationError { place: place.clone(), message };
         let Some(setting) = settings.get(name) else {
             let near = did_you_mean(name, settings.keys().copied());
-            return Err(wrong(format!("there is no setting {name:?}{near}")));
+            return Err(wrong(format!("unknown setting {name:?}{near}")));
         };
         (setting.read)(&mut config, given)
             .map_err(|reason| wrong(format!("{name} is {}: {reason}", setting.form)))
@@ -100,7 +100,7 @@ pub fn configure(sources: &Sources) -> Result<Config, ConfigurationError> {
             None if SECTIONS.iter().any(|section| variable.starts_with(section)) => {
                 let variables: Vec<_> = settings.keys().map(|name| self::variable(name)).collect();
                 let near = did_you_mean(variable, variables.iter().map(String::as_str));
-                let message = format!("no setting has this variable{near}");
+                let message = format!("no setting belongs to this variable{near}");
                 return Err(ConfigurationError { place: variable.clone(), message });
             }
             None => {}
@@ -133,11 +133,19 @@ impl Config {
             Err(ConfigurationError { place: place.to_owned(), message: message.to_owned() })
         };
         if self.listen.is_empty() {
-            return wrong("listen", "a hub listens on one address at least");
+            return wrong("listen", "at least one address is required");
         }
         match (&self.tls.certificate, &self.tls.key) {
-            (Some(_), None) => wrong("tls.key", "a certificate needs its key"),
-            (None, Some(_)) => wrong("tls.certificate", "a key needs its certificate"),
+            (Some(_), None) => wrong(
+                "tls.key",
+                "tls.certificate is set, so tls.key must be set \
+            too",
+            ),
+            (None, Some(_)) => wrong(
+                "tls.certificate",
+                "tls.key is set, so tls.certificate must \
+            be set too",
+            ),
             _ => Ok(()),
         }
     }

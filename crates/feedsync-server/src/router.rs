@@ -34,7 +34,7 @@ pub fn router(served: impl Into<HubParts>, config: Config) -> Router {
 
 /// Builds the application. Few layers surround the resources, since every request pays for each of them.
 pub(crate) fn application(hub: Hub) -> Router {
-    let nowhere = || async { Problem::not_found("there is nothing at this address") };
+    let nowhere = || async { Problem::not_found("no resource has this address") };
     let application = table()
         .into_iter()
         .fold(Router::new(), |router, route| {
@@ -102,11 +102,11 @@ fn resource(route: Route, hub: &Hub) -> MethodRouter<Hub> {
         response
     };
     let other = move || async move {
-        let detail = format!("this address takes {allow}");
+        let detail = format!("this address supports {allow}");
         let problem = Problem::new(
             StatusCode::METHOD_NOT_ALLOWED,
             "method-not-allowed",
-            "Not a method of this address",
+            "Method not allowed",
             detail,
         );
         problem.header(header::ALLOW, value)

@@ -1,4 +1,4 @@
-// The keyboard of those who read, and marks without leaving the page. Every page works without it.
+// Keyboard shortcuts of the reading pages, and marks without leaving the page. Every page works without this script.
 "use strict";
 (() => {
   const articles = [...document.querySelectorAll("[data-article]")];
@@ -8,11 +8,11 @@
     read: ["unread", "Marked as read."],
     unread: ["read", "Marked as unread."],
     star: ["unstar", "Starred."],
-    unstar: ["star", "The star is taken away."],
+    unstar: ["star", "Star removed."],
   };
   let current = null;
 
-  // What is said is shown, and told by screen readers.
+  // Shows a message, which screen readers announce.
   function tell(text) {
     if (!said) return;
     said.hidden = false;
@@ -22,12 +22,12 @@
     });
   }
 
-  // Sends a form as its button would, and stays where it is; whether it was carried out.
+  // Submits a form without leaving the page. Returns whether the hub made the change.
   async function send(form, name, value) {
     const fields = new URLSearchParams();
     for (const field of form.querySelectorAll("input[type=hidden]")) fields.set(field.name, field.value);
     fields.set(name, value);
-    // A field called action hides the form's own.
+    // A field named `action` hides the property of the form.
     const address = form.getAttribute("action");
     const answer = await fetch(address, { method: "POST", body: fields, redirect: "manual", keepalive: true });
     return answer.type === "opaqueredirect";
@@ -45,7 +45,7 @@
     } catch {
       // The hub cannot be reached.
     }
-    if (!done) return tell("That could not be saved. Load the page again, and try once more.");
+    if (!done) return tell("That could not be saved. Reload the page and try again.");
     const hadFocus = document.activeElement === button;
     button.hidden = true;
     find(opposite).hidden = false;
@@ -63,7 +63,7 @@
     mark(article, [kind]);
   });
 
-  // Opened is read: where somebody sees it, and not where a browser fetches what they may want next.
+  // Marks an opened article as read once it is visible, not while a browser prerenders the page.
   function opened() {
     const article = document.querySelector("[data-opens]");
     if (!article || document.prerendering || document.visibilityState !== "visible") return;
@@ -84,7 +84,7 @@
   function go(step) {
     if (!isList) {
       const other = link(step > 0 ? "a[rel=next]" : "a[rel=prev]");
-      return other ? other.click() : tell(step > 0 ? "This is the last one." : "This is the first one.");
+      return other ? other.click() : tell(step > 0 ? "This is the last article." : "This is the first article.");
     }
     const place = articles.indexOf(here());
     const next = articles[place < 0 ? (step > 0 ? 0 : -1) : place + step];
@@ -111,7 +111,7 @@
   };
   const after = { h: "a.hub", r: 'nav a[href$="/pages/reading"]' };
 
-  // Who speaks to a browser, or types into it by other means, can do without keys.
+  // Speech input can trigger single-key shortcuts by accident, so the shortcuts can be turned off.
   const choice = document.getElementById("keys-on");
   try {
     choice.checked = localStorage.getItem("feedsync-keys") !== "off";
@@ -119,7 +119,7 @@
       localStorage.setItem("feedsync-keys", choice.checked ? "on" : "off");
     });
   } catch {
-    // A browser that keeps nothing: it is chosen for this page.
+    // A browser without storage: the choice applies to this page only.
   }
   const button = document.getElementById("keys-button");
   button.hidden = false;
@@ -139,7 +139,7 @@
     event.preventDefault();
     keys[event.key]();
   });
-  // A page that a browser kept and shows again.
+  // Reload a page that the browser restores from its back/forward cache.
   addEventListener("pageshow", (event) => {
     if (event.persisted) location.reload();
   });

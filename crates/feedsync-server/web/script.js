@@ -1,4 +1,4 @@
-// Follows changes, so that a page shows the numbers of now. Every page works without it.
+// Follows changes, so that a page shows current numbers. Every page works without this script.
 "use strict";
 (() => {
   const main = document.getElementById("main");
@@ -9,7 +9,7 @@
   let due = 0;
   let news = null;
 
-  // One line for people and for screen readers; never moves what somebody reads or types.
+  // Shows one line, which screen readers announce. It never moves the text that somebody reads or types.
   function tell(text) {
     if (!news) {
       news = document.createElement("p");
@@ -19,7 +19,7 @@
     }
     const again = document.createElement("a");
     again.href = location.pathname + location.search;
-    again.textContent = "Show it as it is now";
+    again.textContent = "Reload";
     news.replaceChildren(text + " ", again);
   }
 
@@ -35,10 +35,10 @@
       else old.replaceWith(document.importNode(now, true));
     }
     const rows = (root) => root.querySelectorAll("tr[data-live]").length;
-    if (rows(page) !== rows(document)) tell("There are other collections now.");
+    if (rows(page) !== rows(document)) tell("The list of collections has changed.");
   }
 
-  // Many changes at once are one refresh.
+  // Several changes in quick succession cause one refresh.
   function later() {
     clearTimeout(due);
     due = setTimeout(() => refresh().catch(() => {}), 300);
@@ -63,7 +63,7 @@
     sources = [];
   }
 
-  // A page that nobody looks at holds no connection.
+  // A hidden page holds no connection.
   document.addEventListener("visibilitychange", () => {
     leave();
     if (document.visibilityState === "visible") {

@@ -91,9 +91,14 @@ impl Attempts {
 
 fn refused(wait: Duration) -> Problem {
     let seconds = (wait.as_secs_f64().ceil() as u64).max(1);
-    let detail = "signing in failed too often; wait before trying again";
-    Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-many-attempts", "Too many attempts", detail)
-        .header(header::RETRY_AFTER, HeaderValue::from(seconds))
+    let detail = "too many failed sign-ins; wait before you try again";
+    Problem::new(
+        StatusCode::TOO_MANY_REQUESTS,
+        "too-many-attempts",
+        "Too many sign-in attempts",
+        detail,
+    )
+    .header(header::RETRY_AFTER, HeaderValue::from(seconds))
 }
 
 #[cfg(test)]

@@ -131,7 +131,7 @@ impl Call {
         match Representation::of_suffix(suffix) {
             Some(known) => Ok(Some(known)),
             None => Err(Problem::not_found(format!(
-                "there is no format {suffix:?}: {}",
+                "unknown format {suffix:?}; available are {}",
                 suffixes(Representation::of(View::Listing))
             ))),
         }
@@ -178,7 +178,7 @@ impl FromRequestParts<Hub> for Call {
     async fn from_request_parts(parts: &mut Parts, hub: &Hub) -> Result<Self, Problem> {
         let Path(segments) = Path::<HashMap<String, String>>::from_request_parts(parts, hub)
             .await
-            .map_err(|_| Problem::not_found("the path is not UTF-8"))?;
+            .map_err(|_| Problem::not_found("the path is not valid UTF-8"))?;
         let base = parts.extensions.get().cloned();
         let principal = parts.extensions.get().cloned();
         let right = parts.extensions.get().copied().ok_or_else(Problem::internal)?;

@@ -18,7 +18,10 @@ pub(crate) async fn collections(hub: &Hub, principal: &Principal) -> Result<(), 
     if owned < most {
         return Ok(());
     }
-    let detail = format!("{user} owns {owned} collections and may own {most}; none was made");
+    let detail = format!(
+        "{user} owns {owned} collections, and the limit is {most}; nothing was \
+    created"
+    );
     Err(Problem::quota("owned_collections", detail))
 }
 
@@ -34,7 +37,10 @@ pub(crate) async fn databases(hub: &Hub, principal: &Principal) -> Result<(), Pr
         return Ok(());
     }
     let user = reader.name;
-    let detail = format!("{user} has {databases} databases and may have {most}; none was made");
+    let detail = format!(
+        "{user} has {databases} databases, and the limit is {most}; nothing was \
+    created"
+    );
     Err(Problem::quota("owned_databases", detail))
 }
 
@@ -53,7 +59,7 @@ pub(crate) async fn documents(
     let most = hub.config.limits.owned_documents as u64;
     if most > 0 && documents > 0 && usage.documents + documents > most {
         let detail = format!(
-            "the owner of {database} has {} documents and may have {most}; nothing was written",
+            "the owner of {database} has {} documents, and the limit is {most}; nothing was stored",
             usage.documents
         );
         return Err(Problem::quota("owned_documents", detail));
@@ -115,7 +121,8 @@ fn room(hub: &Hub, usage: &Usage, bytes: u64, place: &str) -> Result<(), Problem
         true => Ok(()),
         false => {
             let detail = format!(
-                "the owner of {place} holds {held} bytes and may hold {most}; nothing was written"
+                "the owner of {place} uses {held} bytes, and the limit is {most}; nothing was \
+                stored"
             );
             Err(Problem::quota("owned_bytes", detail))
         }

@@ -153,9 +153,9 @@ fn foreign() -> Problem {
     Problem::new(
         StatusCode::FORBIDDEN,
         "foreign-origin",
-        "A page of another origin",
-        "a session changes something only for a page of this hub, and the browser does not say that \
-         one asks; programs use a token",
+        "Request from another origin",
+        "changes with a browser session must come from a page of this hub, and the browser did \
+        not confirm that; programs must use a token instead of the session",
     )
 }
 

@@ -71,7 +71,7 @@ pub(crate) async fn write(
 ) -> Result<Response, Problem> {
     let digest = digest(&call)?;
     if collection(&hub, &call, Right::Edit).await?.is_none() {
-        let detail = "an upload names the collection it is for: ?collection=NAME";
+        let detail = "an upload must name its collection: add ?collection=NAME to the address";
         return Err(Problem::parameter("collection", detail));
     }
     refuse_forms(&call)?;
@@ -79,7 +79,8 @@ pub(crate) async fn write(
     let found = upload.digest();
     if found != digest {
         return Err(Problem::bad_request(format!(
-            "what came has the SHA-256 {found}, the address names {digest}; nothing was stored"
+            "the body has the SHA-256 digest {found}, but the address names {digest}; nothing was \
+            stored"
         )));
     }
     let known = hub.endpoint.store().missing_blobs(&[digest]).await?.is_empty();
@@ -95,7 +96,7 @@ fn none(digest: Digest) -> Problem {
 fn digest(call: &Call) -> Result<Digest, Problem> {
     call.segment("sha256")
         .parse()
-        .map_err(|error| Problem::not_found(format!("no blob can be at this address: {error}")))
+        .map_err(|error| Problem::not_found(format!("not the address of a blob: {error}")))
 }
 
 /// Checks that the caller may read a collection with an item that names the blob. Other callers do not
@@ -170,8 +171,8 @@ fn refuse_forms(call: &Call) -> Result<(), Problem> {
         return Err(Problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "unsupported-media-type",
-            "Not a blob",
-            "a blob is sent as application/octet-stream or as the type it is of, not as a form",
+            "Unsupported media type",
+            "send a blob as application/octet-stream or with its own media type, not as a form",
         ));
     }
     Ok(())

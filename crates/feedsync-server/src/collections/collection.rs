@@ -179,8 +179,8 @@ fn check(headers: &HeaderMap, found: Option<&Collection>) -> Result<(), Problem>
         None if headers.contains_key(header::IF_MATCH) => Err(Problem::new(
             StatusCode::PRECONDITION_FAILED,
             "precondition-failed",
-            "Not the state you expect",
-            "If-Match names a state, and there is no such collection",
+            "Precondition failed",
+            "If-Match requires an existing collection, but there is no collection of this name",
         )),
         None => Ok(()),
     }
@@ -204,7 +204,7 @@ async fn read(hub: &Hub, call: &Call, body: Body) -> Result<RawDescription, Prob
     let (_turn, value) = submissions::json(hub, call, body, MAX_DESCRIPTION_BYTES).await?;
     match value {
         Value::Object(members) => Ok(RawDescription(members)),
-        _ => Err(Problem::bad_request("the description is not an object of JSON")),
+        _ => Err(Problem::bad_request("the description must be a JSON object")),
     }
 }
 
@@ -214,20 +214,20 @@ impl RawDescription {
         for (member, value) in &self.0 {
             // Markup has lines, and is checked as a document.
             if member != "markup" && has_unrepresentable_text(value) {
-                return Err(refused(member, "it has a character that XML cannot hold"));
+                return Err(refused(member, "contains a character that XML does not allow"));
             }
         }
         if self.text("name")?.is_some_and(|given| given != name.as_str()) {
-            return Err(refused("name", "it is not the name in the address"));
+            return Err(refused("name", "differs from the name in the address"));
         }
         let title = self.text("title")?.unwrap_or_else(|| name.to_string());
         if title.len() > MAX_TITLE_BYTES {
-            return Err(refused("title", &format!("it has more than {MAX_TITLE_BYTES} bytes")));
+            return Err(refused("title", &format!("has more than {MAX_TITLE_BYTES} bytes")));
         }
         let format = match self.text("format")? {
             Some(text) => text.parse().map_err(|_| {
                 let formats = Format::ALL.map(Format::name).join(", ");
-                refused("format", &format!("{text:?} is not a format: {formats}"))
+                refused("format", &format!("unknown format {text:?}: use {formats}"))
             })?,
             None => Format::Atom,
         };
@@ -245,20 +245,15 @@ impl RawDescription {
         match self.0.remove(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(refused(name, "a text is expected")),
+            Some(_) => Err(refused(name, "must be a string")),
         }
     }
 }
 
 fn refused(member: &str, detail: &str) -> Problem {
     let pointer = format!("/{}", member.replace('~', "~0").replace('/', "~1"));
-    Problem::new(
-        StatusCode::UNPROCESSABLE_ENTITY,
-        "bad-description",
-        "The collection cannot be so",
-        detail,
-    )
-    .with("pointer", pointer)
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-description", "Invalid collection", detail)
+        .with("pointer", pointer)
 }
 
 /// Whether it contains a text that cannot be written into a feed (AF1).

@@ -43,7 +43,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         None => Some(collection.until(collection.last)),
     };
     if began.is_some_and(|began| began.epoch != collection.epoch) {
-        let detail = "the collection began anew since: read it from the start";
+        let detail = "the collection was recreated: read it from the start";
         return Err(Problem::parameter("until", detail));
     }
     let dated = TimeDependentParts { expires, since: None };
@@ -63,7 +63,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let page = PageLimit::items(limit.get());
     let page = hub.endpoint.store().items_by_id(&collection.name, after.as_ref(), page).await?;
     if page.collection.epoch != collection.epoch {
-        return Err(Problem::unavailable("the collection began anew meanwhile"));
+        return Err(Problem::unavailable("the collection was recreated in the meantime"));
     }
     let items: Vec<_> = page.items.into_iter().map(|stored| stored.item).collect();
     let part = Part { collection: &collection, suffix, limit, after: after.as_ref() };

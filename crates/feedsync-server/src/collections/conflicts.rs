@@ -110,7 +110,7 @@ fn resolved(item: &Item<Payload>, value: &Value) -> Result<Resolved, Problem> {
     let numbers: Option<Vec<u64>> =
         value.as_array().and_then(|list| list.iter().map(Value::as_u64).collect());
     let numbers = numbers.ok_or_else(|| {
-        Problem::bad_request("\"resolve\" is \"all\" or a list of numbers of conflicts")
+        Problem::bad_request("\"resolve\" must be \"all\" or a list of conflict numbers")
     })?;
     let places = numbers.into_iter().map(|number| place(item, number));
     Ok(Resolved::Some(places.collect::<Result<_, _>>()?))
@@ -122,7 +122,7 @@ fn keep(item: &Item<Payload>, value: &Value) -> Result<Keep<Payload>, Problem> {
         return Ok(Keep::Winner);
     }
     let number = value.as_u64().ok_or_else(|| {
-        let detail = "\"keep\" is \"winner\", the number of a conflict or {\"content\": ENTRY}";
+        let detail = "\"keep\" must be \"winner\", a conflict number or {\"content\": ENTRY}";
         Problem::bad_request(detail)
     })?;
     place(item, number).map(Keep::Conflict)

@@ -44,7 +44,7 @@ pub(crate) async fn create(
                     incorporate::take(&hub, &call, &collection, Format::Atom, bytes).await
                 }
                 Submission::Feed => {
-                    let detail = "the body is a feed, its media type says that it is an entry";
+                    let detail = "the body is a feed, but its media type declares an entry";
                     Err(Problem::bad_request(detail))
                 }
                 Submission::Entry { payload, .. } => {
@@ -65,8 +65,8 @@ fn refused(settings: &Settings, kind: &str) -> Problem {
         return Problem::new(
             StatusCode::FORBIDDEN,
             "read-only",
-            "Nothing is created here",
-            "this collection accepts nothing",
+            "Creation not allowed",
+            "this collection does not accept new members (its setting accept)",
         );
     }
     not_accepted(settings, kind)
@@ -146,7 +146,10 @@ impl CandidateIds {
         let iri = match (own, key) {
             (Some(own), _) if is_iri(&own) => own,
             (Some(own), _) => {
-                let detail = format!("an atom:id is an absolute IRI, not {own:?} (RFC 4287 4.2.6)");
+                let detail = format!(
+                    "atom:id must be an absolute IRI, but is {own:?} (RFC 4287 \
+                4.2.6)"
+                );
                 return Err(Problem::bad_request(detail));
             }
             (None, Some(key)) => {
@@ -156,7 +159,7 @@ impl CandidateIds {
             (None, None) => uuid(),
         };
         for id in [sync_id(&iri), ItemId::encoded(&iri)] {
-            id.map_err(|error| Problem::bad_request(format!("the atom:id: {error}")))?;
+            id.map_err(|error| Problem::bad_request(format!("atom:id: {error}")))?;
         }
         Ok(Self { iri, repeats, spare: uuid() })
     }

@@ -280,7 +280,7 @@ impl Document {
             match writing.next().await {
                 Ok(part) => Ok(part.map(|part| (part, writing))),
                 Err(error) => {
-                    tracing::error!(%error, "a feed broke off while it was being sent");
+                    tracing::error!(%error, "the response with a feed was interrupted");
                     Err(error)
                 }
             }

@@ -70,7 +70,8 @@ pub(crate) async fn take(
     let Reading { feed, refused, .. } = reading;
     let count = feed.items.len() + feed.plain_items + refused.len();
     if count > limits.body_items {
-        let detail = format!("{count} items came, at most {} are taken at once", limits.body_items);
+        let detail =
+            format!("the document has {count} items, and the limit is {}", limits.body_items);
         return Err(Problem::too_large(detail));
     }
     let name = &collection.name;

@@ -86,7 +86,12 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         }
     }
     let bytes = hub.endpoint.store().blob(digest).await?;
-    let bytes = bytes.ok_or_else(|| Problem::not_found("the media have not come to this hub"))?;
+    let bytes = bytes.ok_or_else(|| {
+        Problem::not_found(
+            "this hub does not have the media file \
+    yet; it is fetched at the next sync",
+        )
+    })?;
     let length = bytes.len() as u64;
     let (status, bytes) =
         match requested_range(&call.headers, Validators::tag(&tag.value()), length) {
@@ -218,7 +223,7 @@ fn blob_of(stored: &StoredItem) -> Result<Blob, Problem> {
 }
 
 fn no_media() -> Problem {
-    Problem::not_found("the item is not there for media")
+    Problem::not_found("the item has no media file")
 }
 
 fn tag_of(blob: &Blob) -> EntityTag {

@@ -86,8 +86,8 @@ pub(crate) async fn replace(
             let unknown = conditions.judge(&member.stored, claim.as_ref()) == BaseStatus::Unknown;
             if unknown && claim.is_some() && conditions.is_empty() {
                 return Err(Problem::conflict(
-                    "the sx:sync of the entry names a version that this item never had here; \
-                     offer it in a feed to merge it",
+                    "the sx:sync of the entry names a version that this hub does not have; to \
+                    merge the entry, send it in a feed",
                 ));
             }
             Err(stale(&call.base, &member.stored))
@@ -142,7 +142,7 @@ pub(crate) fn whole(status: StatusCode, call: &Call, member: &Member) -> Respons
 /// The id that the path names.
 pub(crate) fn id(call: &Call) -> Result<ItemId, Problem> {
     ItemId::new(call.segment("id"))
-        .map_err(|error| Problem::not_found(format!("no item can be at this address: {error}")))
+        .map_err(|error| Problem::not_found(format!("not the address of an item: {error}")))
 }
 
 /// A live item that the principal may see.

@@ -36,7 +36,7 @@ pub(crate) enum PositionsRead {
 pub(crate) enum PositionsError {
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
-    #[error("the outlines could not be nested: {0}")]
+    #[error("cannot nest the outlines: {0}")]
     Nesting(#[from] JoinError),
 }
 

@@ -131,9 +131,9 @@ pub(crate) fn required(tag: &EntityTag) -> Problem {
     Problem::new(
         StatusCode::PRECONDITION_REQUIRED,
         "precondition-required",
-        "Say which version you edit",
-        "edits in this collection name the version that they are based on: If-Match, with the ETag \
-         of the member that you have read",
+        "Precondition required",
+        "an edit in this collection must name the version that it is based on: send If-Match with \
+        the ETag of the member that you have read",
     )
     .with("header", "If-Match")
     .header(header::ETAG, tag.value())

@@ -38,7 +38,7 @@ pub(crate) struct IdMismatch {
 impl From<IdMismatch> for Problem {
     fn from(IdMismatch { is, says }: IdMismatch) -> Self {
         Problem::conflict(format!(
-            "the id of an entry is for ever: this one is {is:?}, what came says {says:?}"
+            "the id of an entry cannot change: the member has the id {is:?}, the body has {says:?}"
         ))
     }
 }
@@ -55,7 +55,10 @@ impl Revision {
     ) -> Result<Self, Problem> {
         let Submission::Entry { payload, claim } = submissions::parse(hub, call, bytes).await?
         else {
-            return Err(Problem::bad_request("a member is replaced by an entry, not by a feed"));
+            return Err(Problem::bad_request(
+                "the body is a feed, but only an entry can replace a \
+            member",
+            ));
         };
         let claim = claim.map(|claim| claimed(&claim, id)).transpose()?;
         check_categories(settings, &payload)?;
@@ -112,11 +115,11 @@ impl Revision {
 /// Version of this item that an entry claims to be.
 fn claimed(claim: &Claim, id: &ItemId) -> Result<Update, Problem> {
     if claim.id != id.as_str() {
-        let detail = format!("the sx:sync of the entry is of the item {:?}", claim.id);
+        let detail = format!("the sx:sync of the entry belongs to the item {:?}", claim.id);
         return Err(Problem::conflict(detail));
     }
     claim
         .dot
         .clone()
-        .ok_or_else(|| Problem::bad_request("the sx:sync of the entry names no version"))
+        .ok_or_else(|| Problem::bad_request("the sx:sync of the entry does not name a version"))
 }

@@ -145,10 +145,10 @@ async fn items(
             return Err(Problem::new(
                 StatusCode::INSUFFICIENT_STORAGE,
                 "too-large",
-                "Too large for a document of SSE",
+                "Too large for an SSE document",
                 format!(
-                    "a document of SSE holds at most {MAX_DOCUMENT_BYTES} bytes: bound it by partial.age or partial.count, or read \
-                     the collection by FeedSync (/changes, /complete)"
+                    "an SSE document has at most {MAX_DOCUMENT_BYTES} bytes: set partial.age or \
+                    partial.count, or read the collection as FeedSync (/changes, /complete)"
                 ),
             ));
         }

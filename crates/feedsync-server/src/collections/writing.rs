@@ -138,7 +138,7 @@ enum Stage {
 pub(crate) enum FeedError {
     #[error(transparent)]
     OutlinePositions(#[from] PositionsError),
-    #[error("the collection began anew while it was sent")]
+    #[error("the collection was recreated while the response was being sent")]
     Recreated,
 }
 
@@ -153,7 +153,7 @@ impl From<FeedError> for Problem {
         match broken {
             FeedError::OutlinePositions(PositionsError::Endpoint(error)) => error.into(),
             FeedError::OutlinePositions(error @ PositionsError::Nesting(_)) => {
-                tracing::error!(%error, "cannot begin a feed");
+                tracing::error!(%error, "cannot start a feed");
                 Self::internal()
             }
             FeedError::Recreated => Self::unavailable(broken.to_string()),

@@ -54,7 +54,7 @@ fn given(
     };
     given.ok_or_else(|| ConfigurationError {
         place: format!("{file}:{line}"),
-        message: format!("{name} is a text, a number or a list of them, nothing else"),
+        message: format!("{name} must be a text, a number or a list of texts or numbers"),
     })
 }
 

@@ -50,7 +50,7 @@ const MAX_COUNT: usize = 1_000_000_000;
 fn text(given: &RawValue) -> Result<&str, String> {
     match given {
         RawValue::Text(text) => Ok(text.trim()),
-        RawValue::List(_) => Err("a list was given".to_owned()),
+        RawValue::List(_) => Err("found a list".to_owned()),
     }
 }
 
@@ -76,9 +76,9 @@ impl Kind<usize> for CountOrZero {
 
     fn read(given: &RawValue) -> Result<usize, String> {
         let text = text(given)?.replace('_', "");
-        let number: usize = text.parse().map_err(|_| format!("{text:?} is no number"))?;
+        let number: usize = text.parse().map_err(|_| format!("{text:?} is not a number"))?;
         if number > MAX_COUNT {
-            return Err(format!("{number} is more than {MAX_COUNT}"));
+            return Err(format!("{number} is more than the maximum of {MAX_COUNT}"));
         }
         Ok(number)
     }
@@ -124,7 +124,7 @@ impl Kind<usize> for Bytes {
             Some(0) => Err("0 is too small".to_owned()),
             Some(size) if size <= 1 << 40 => Ok(size),
             Some(_) => Err(format!("{text} is too large")),
-            None => Err(format!("{text:?} is no size")),
+            None => Err(format!("{text:?} is not a size")),
         }
     }
 
@@ -162,7 +162,7 @@ impl Kind<Duration> for Span {
         match span {
             Some(span) if span <= YEAR => Ok(span),
             Some(_) => Err(format!("{text} is too long")),
-            None => Err(format!("{text:?} is no time")),
+            None => Err(format!("{text:?} is not a time")),
         }
     }
 
@@ -212,7 +212,7 @@ impl Kind<SocketAddr> for Socket {
     fn read(given: &RawValue) -> Result<SocketAddr, String> {
         let text = text(given)?;
         text.parse().map_err(|_| {
-            format!("{text:?} is no address with a port, such as 127.0.0.1:8080 or [::1]:8080")
+            format!("{text:?} is not an address with a port, such as 127.0.0.1:8080 or [::1]:8080")
         })
     }
 

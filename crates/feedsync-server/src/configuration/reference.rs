@@ -6,13 +6,13 @@ use crate::config::Config;
 const INTRODUCTION: &str = "\
 # Configuration
 
-How `feedsync serve` runs. A setting comes from the first of these that has it:
+Settings of `feedsync serve`. The hub looks for each setting in this order and takes the first value that it finds:
 
-1. a flag of the command line: `--limits-body-bytes '4 MiB'`;
+1. a command-line flag: `--limits-body-bytes '4 MiB'`;
 2. an environment variable: `FEEDSYNC_LIMITS_BODY_BYTES='4 MiB'`;
-3. the configuration file, TOML: the one that `--config FILE` (or `FEEDSYNC_CONFIG`) names, else
-   `feedsync.toml` in the data directory, if it is there;
-4. its default.
+3. the configuration file, in TOML: the file that `--config FILE` (or `FEEDSYNC_CONFIG`) names, or else
+   `feedsync.toml` in the data directory, if it exists;
+4. the default.
 
 ```toml
 public_base = \"https://feeds.example.org\"
@@ -22,20 +22,20 @@ trusted_proxies = [\"10.0.0.0/8\"]
 body_bytes = \"4 MiB\"
 ```
 
-Lists have commas between their parts in flags and variables. A key that is not a setting is an error,
-as is a value that a setting cannot have: the hub then names the place and does not start.
-`feedsync serve --print-config` shows every setting with the value that counts, as a file; a running hub
-shows its bounds at `/limits`.
+In flags and variables, the parts of a list are separated by commas. An unknown setting and an invalid value are errors:
+the hub names the place of the error and does not start. `feedsync serve --print-config` prints all settings with their
+current values, as a file. A running hub shows its limits at `/limits`.
 
-This page is made from the code.
+This page is generated from the source code.
 
 ## When the disk is full
 
-A hub that cannot store a change for want of space answers 507 (`urn:feedsync:1:problem:disk-full`) and stores nothing of it;
-`/healthz` answers 503 then. Deletions, purges and removals go on: for them the store in a directory keeps 8 MiB back, in the file
-`feedsync.reserve`, which it releases when a write fails. The hub takes all changes again as soon as the reserve and
-1 MiB more are free. A disk that has no room for the reserve has none; each change is then tried. Who may remove files
-may remove the reserve, too: it is made again. On PostgreSQL, where the server keeps the disk, nothing is kept back.
+A hub that has no disk space for a change answers 507 (`urn:feedsync:1:problem:disk-full`) and stores nothing of it.
+Meanwhile `/healthz` answers 503. Deletions, purges and removals still work: a store in a directory reserves 8 MiB for them
+in the file `feedsync.reserve`, which the hub deletes when a write fails. The hub accepts all changes again as soon as
+there is space for the reserve and 1 MiB more. If the disk is too full for the reserve, there is none, and the hub tries
+each change. You can delete the file yourself; the hub creates it again. With PostgreSQL, whose server manages the disk,
+there is no reserve.
 ";
 
 /// docs/configuration.md.

@@ -18,7 +18,7 @@ macro_rules! named {
 
         /// Error for a text that is none of the names.
         #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-        #[error("{text:?} is not one: {names}", text = .0, names = $names)]
+        #[error("invalid value {text:?}: use {names}", text = .0, names = $names)]
         pub struct $error(String);
 
         impl fmt::Display for $kind {
@@ -72,7 +72,10 @@ pub struct Level(String);
 
 /// Error for a text that is not a list of levels.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no level: error, warn, info, debug, trace or off, or PART=LEVEL, between commas")]
+#[error(
+    "{0:?} is not a log level: use error, warn, info, debug, trace or off, or PART=LEVEL, \
+separated by commas"
+)]
 pub struct LevelError(String);
 
 impl Default for Level {
@@ -175,7 +178,7 @@ impl<'u> Parts<'u> {
 
 /// Error for a text that is not the address of a store.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("it names no store: sqlite:DIRECTORY or postgres://USER@HOST/DATABASE")]
+#[error("not the address of a store: use sqlite:DIRECTORY or postgres://USER@HOST/DATABASE")]
 pub struct StoreAddressError;
 
 impl fmt::Display for StoreAddress {

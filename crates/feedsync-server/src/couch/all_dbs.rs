@@ -96,8 +96,12 @@ impl Range {
         let key = |names: [&str; 2]| -> Result<Option<String>, Refusal> {
             for name in names {
                 if let Some(json) = parameters.json(name)? {
-                    let refuse =
-                        || RefusalKind::QueryParse.with_reason(format!("{name} is no name"));
+                    let refuse = || {
+                        RefusalKind::QueryParse.with_reason(format!(
+                            "{name} must be a JSON \
+                        string"
+                        ))
+                    };
                     return text(json.root()).map(|key| Some(key.into_owned())).ok_or_else(refuse);
                 }
             }

@@ -100,7 +100,7 @@ pub(super) async fn answer_queries(
     }
     let queries = named(queries.value)?;
     if queries.len() > MAX_QUERIES {
-        let reason = format!("a request has at most {MAX_QUERIES} queries");
+        let reason = format!("a request can have at most {MAX_QUERIES} queries");
         return Err(RefusalKind::TooLarge.with_reason(reason).into());
     }
     let read = |query| Query::read(asked, listed, Some(query));

@@ -83,7 +83,7 @@ pub(super) async fn answer(
 
 /// Error that ends a started feed when the memory budget is exhausted.
 fn busy(problem: Problem) -> std::io::Error {
-    broken(format_args!("there is no room for what it says: {}", problem.status()))
+    broken(format_args!("the memory budget for documents is exhausted: {}", problem.status()))
 }
 
 /// Next step of a feed.
@@ -323,7 +323,7 @@ impl Changes {
     async fn end(&mut self) -> Result<Bytes, std::io::Error> {
         let database = match self.asked.databases.database(&self.name).await.map_err(broken)? {
             Some(database) if database.epoch == self.epoch => database,
-            _ => return Err(broken("the database is gone")),
+            _ => return Err(broken("the database was dropped")),
         };
         let reached = match self.request.is_descending {
             true => self.before.unwrap_or(self.after),

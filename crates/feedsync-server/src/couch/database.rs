@@ -89,7 +89,7 @@ async fn drop_it(asked: &CouchRequest, name: &DatabaseName) -> Result<Response, 
         let reason = "You tried to DELETE a database with a ?rev= parameter. Did you mean to DELETE a document instead?";
         return Err(RefusalKind::BadRequest.with_reason(reason).into());
     }
-    let database = asked.alone(name, "remove that").await?;
+    let database = asked.alone(name, "remove the collection instead").await?;
     asked.databases.drop_database(name, database.epoch).await?;
     sweep(asked);
     Ok(done(StatusCode::OK))
@@ -191,7 +191,7 @@ pub(super) async fn part(
                 })?;
                 if kept < REVISIONS_KEPT {
                     // The ancestors of a revision distinguish versions of an item from conflicts.
-                    asked.alone(name, &format!("keep at least {REVISIONS_KEPT} revisions")).await?;
+                    asked.alone(name, &format!("set at least {REVISIONS_KEPT} revisions")).await?;
                 }
                 let change =
                     DatabaseChange { revisions_kept: Some(kept), ..DatabaseChange::default() };
@@ -205,13 +205,14 @@ pub(super) async fn part(
         },
         ("_security", []) => match *asked.method_of(&[get, put])? {
             Method::PUT => {
-                let what = "give rights to that";
+                let what = "change the roles of the collection instead";
                 let database = asked.alone(name, what).await?;
                 let (_permit, sent) = asked.any_json(body).await?;
                 asked.recheck(&database, Need::Administer).await?;
                 asked.alone(name, what).await?;
                 if names_collection(&sent) {
-                    let reason = "only a setting of the collection makes a database one";
+                    let reason = "only the setting `documents` of a collection can connect it to \
+                    a database";
                     return Err(RefusalKind::BadRequest.with_reason(reason).into());
                 }
                 let security = sent.root();
@@ -253,7 +254,7 @@ pub(super) async fn part(
         ("_index" | "_explain" | "_search" | "_partition", _) => {
             asked.database(name, Need::Use).await?;
             let rest = rest.iter().map(|rest| format!("/{rest}")).collect::<String>();
-            let reason = format!("{part}{rest} is not carried out here");
+            let reason = format!("{part}{rest} is not supported here");
             Err(RefusalKind::NotImplemented.with_reason(reason).into())
         }
         _ => {
@@ -271,7 +272,7 @@ const PURGED_INFOS_LIMIT: u32 = 1_000;
 const SHARD: &str = "00000000-ffffffff";
 
 /// Advice for a database that mirrors a collection.
-const PURGE_THERE: &str = "purge its items there";
+const PURGE_THERE: &str = "purge the items of the collection instead";
 
 /// Purges leaves.
 async fn purge(asked: &CouchRequest, database: &Database, body: Body) -> Result<Response, Failure> {

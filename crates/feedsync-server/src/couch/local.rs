@@ -142,7 +142,7 @@ impl LocalSubmission {
 }
 
 fn reserved_document() -> Refusal {
-    RefusalKind::Forbidden.with_reason("what the hub notes itself is nobody else's")
+    RefusalKind::Forbidden.with_reason("this local document is reserved for the hub")
 }
 
 /// Returns the revision after a given one, or the first if none is given.

@@ -70,7 +70,7 @@ impl Parts {
                     None => return Ok(None),
                     Some(Segment::Text(text)) => place.hold(text),
                     Some(Segment::Attachment(digest, length)) => {
-                        let busy = |_| broken("there is no room for an attachment");
+                        let busy = |_| broken("the memory budget for attachments is exhausted");
                         let place =
                             asked.slot_for_attachments(place, length).await.map_err(busy)?;
                         place.hold(content(&*asked.databases, &name, &digest).await?)
@@ -93,7 +93,7 @@ async fn content(
     digest: &AttachmentDigest,
 ) -> Result<Vec<u8>, std::io::Error> {
     let bytes = databases.attachment(name, digest).await.map_err(broken)?;
-    bytes.ok_or_else(|| broken("an attachment is gone"))
+    bytes.ok_or_else(|| broken("an attachment is missing from the store"))
 }
 
 fn new_boundary(asked: &CouchRequest) -> Boundary {
@@ -243,8 +243,12 @@ pub(super) async fn read(
     let (mut permit, bytes) = asked.bytes(body).await?;
     let total = bytes.len() as u64;
     let mut all = run_blocking(move || split(&boundary, bytes)).await??.into_iter();
-    let (_, document) =
-        all.next().ok_or_else(|| RefusalKind::BadRequest.with_reason("no document"))?;
+    let (_, document) = all.next().ok_or_else(|| {
+        RefusalKind::BadRequest.with_reason(
+            "The multipart body contains \
+        no document",
+        )
+    })?;
     let sent = Submission::read(Json::read(document)?.root())?;
     quotas::documents(&asked.hub, name, 0, total).await?;
     let mut wanted: Vec<&SentAttachment> =
@@ -263,13 +267,18 @@ pub(super) async fn read(
             Some(_) => wanted.iter().position(|it| headers.is_named(&it.name)),
         };
         let place = place.ok_or_else(|| {
-            RefusalKind::BadRequest.with_reason("A part is called what the document does not name")
+            RefusalKind::BadRequest.with_reason(
+                "A part has a file name that the document does \
+            not list as an attachment",
+            )
         })?;
         let attachment = wanted.remove(place);
         let SentForm::Follows { length: said, is_packed } = attachment.form else { continue };
         if said.is_some_and(|said| said != bytes.len() as u64) {
-            let reason =
-                format!("The attachment {} is not as long as it is said to be", attachment.name);
+            let reason = format!(
+                "The attachment {} has a length other than the declared one",
+                attachment.name
+            );
             return Err(RefusalKind::BadRequest.with_reason(reason).into());
         }
         let bytes = match is_packed {

@@ -59,7 +59,7 @@ pub(super) async fn answer<P: Pieces>(
             }
             if let Some(database) = pieces.database() {
                 let may = asked.recheck(database, Need::Use).await;
-                may.map_err(|_| broken("whoever asks may use it no longer"))?;
+                may.map_err(|_| broken("the client may no longer use the database"))?;
             }
             let mut text = String::new();
             let pushed = push(&mut pieces, &mut text).await;
@@ -82,6 +82,6 @@ async fn push<P: Pieces>(pieces: &mut P, text: &mut String) -> Result<(), Failur
 
 /// Error that aborts a response body. No other report is possible after its beginning.
 pub(super) fn broken(reason: impl std::fmt::Display) -> std::io::Error {
-    tracing::warn!(%reason, "a response about a database broke off");
-    std::io::Error::other("the answer breaks off")
+    tracing::warn!(%reason, "a response from a database was interrupted");
+    std::io::Error::other("the response was interrupted")
 }

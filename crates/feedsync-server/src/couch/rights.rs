@@ -92,7 +92,8 @@ impl CouchRequest {
             BridgeStatus::Nothing | BridgeStatus::Closed => Ok(database),
             BridgeStatus::Collection(collection) => {
                 let reason = format!(
-                    "{name} is the collection {collection}: {what}, or set its `documents` to false first"
+                    "the database {name} mirrors the collection {collection}: {what}, or set the \
+                    setting `documents` of the collection to false first"
                 );
                 Err(RefusalKind::Forbidden.with_reason(reason).into())
             }

@@ -71,7 +71,7 @@ pub(super) async fn special(
             Ok(done(StatusCode::CREATED))
         }
         ("_replicate" | "_scheduler" | "_replicator" | "_users", _) => {
-            let reason = format!("{name} is not carried out here");
+            let reason = format!("{name} is not supported here");
             Err(RefusalKind::NotImplemented.with_reason(reason).into())
         }
         // The name is not valid for a database.
@@ -151,7 +151,10 @@ async fn configuration(
                 Ok(json(StatusCode::OK, format!("{}\n", quoted(value))))
             }
             _ => {
-                let reason = format!("{section}/{key} is set where this hub is configured");
+                let reason = format!(
+                    "{section}/{key} cannot be changed here: change it in the \
+                configuration of the hub"
+                );
                 Err(RefusalKind::Forbidden.with_reason(reason).into())
             }
         };

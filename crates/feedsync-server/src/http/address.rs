@@ -16,7 +16,8 @@ pub struct PublicBase(String);
 /// Error for a text that is not a public base.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is not a public base: an absolute http or https URL without user, query or fragment"
+    "{0:?} is not a public base URL: use an absolute http or https URL without user name, query \
+    and fragment"
 )]
 pub struct PublicBaseError(String);
 
@@ -82,7 +83,8 @@ pub struct ProxyAddress(String);
 /// Error for a text that is not the address of a proxy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "it is no address of a proxy: http or https, a host and perhaps a port, without user or path"
+    "not the address of a proxy: use http:// or https:// with a host and optionally a port, \
+    without user name and path"
 )]
 pub struct ProxyAddressError;
 
@@ -119,7 +121,10 @@ pub struct Origin(String);
 
 /// Error for a text that is not an origin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not an origin: http or https, a host and perhaps a port, without a path")]
+#[error(
+    "{0:?} is not an origin: use http:// or https:// with a host and optionally a port, \
+without a path"
+)]
 pub struct OriginError(String);
 
 impl Origin {

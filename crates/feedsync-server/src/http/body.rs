@@ -47,7 +47,12 @@ pub(crate) async fn acquire_permit(
     room: &Arc<Semaphore>,
 ) -> Result<BodyPermit, Problem> {
     let one = current_request::key().map(|key| hub.clients.upload(key)).transpose()?;
-    let room = permits::acquire(room, "too many bodies are being sent at once").await?;
+    let room = permits::acquire(
+        room,
+        "too many request bodies are being received; try again \
+    later",
+    )
+    .await?;
     Ok(BodyPermit { _permit: room, _usage: one, large: None })
 }
 
@@ -64,7 +69,7 @@ pub(crate) fn coding(headers: &HeaderMap) -> Result<Coding, Problem> {
     let text = match (codings.next(), codings.next()) {
         (None, _) => return Ok(Coding::Identity),
         (Some(one), None) => one.to_str().unwrap_or("?").trim().to_ascii_lowercase(),
-        (Some(_), Some(_)) => "more than one coding".to_owned(),
+        (Some(_), Some(_)) => "more than one Content-Encoding".to_owned(),
     };
     match text.as_str() {
         "identity" => Ok(Coding::Identity),
@@ -72,8 +77,8 @@ pub(crate) fn coding(headers: &HeaderMap) -> Result<Coding, Problem> {
         _ => Err(Problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "unsupported-coding",
-            "Not a coding that is taken here",
-            format!("a body may be packed with gzip or not at all, not with {text:?}"),
+            "Unsupported Content-Encoding",
+            format!("the Content-Encoding {text:?} is not supported: use gzip or none"),
         )
         .header(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"))),
     }
@@ -147,21 +152,21 @@ impl Frames {
             Problem::new(
                 StatusCode::REQUEST_TIMEOUT,
                 "timeout",
-                "The body did not come in time",
-                "the body was not sent fast enough; nothing was stored",
+                "Request timeout",
+                "the body was sent too slowly; nothing was stored",
             )
             .header(header::CONNECTION, HeaderValue::from_static("close"))
         })?;
         let Some(frame) = frame else { return Ok(None) };
         let frame = frame.map_err(|_| {
-            Problem::bad_request("the body broke off before its declared end; nothing was stored")
+            Problem::bad_request("the body ended before its declared length; nothing was stored")
         })?;
         self.read += frame.len();
         if self.read > self.limit { Err(self.too_large()) } else { Ok(Some(frame)) }
     }
 
     fn too_large(&self) -> Problem {
-        Problem::too_large(format!("a body has at most {} bytes here", self.limit))
+        Problem::too_large(format!("the body exceeds the limit of {} bytes", self.limit))
     }
 }
 
@@ -170,7 +175,8 @@ pub(crate) fn unpack(packed: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
     let most = FREE_OUTPUT.max(packed.len().saturating_mul(MAX_RATIO));
     unpack_any(packed, limit.min(most)).map_err(|problem| match limit > most {
         true if problem.status() == StatusCode::PAYLOAD_TOO_LARGE => Problem::too_large(format!(
-            "a packed body has at most {limit} bytes here once unpacked, and at most {MAX_RATIO} times as many as packed"
+            "the decompressed body exceeds the limit of {limit} bytes, or {MAX_RATIO} times its \
+            compressed size"
         )),
         _ => problem,
     })
@@ -182,14 +188,17 @@ pub(crate) fn unpack_any(packed: &[u8], limit: usize) -> Result<Vec<u8>, Problem
     let mut bytes = Vec::new();
     let mut part = vec![0; 64 << 10];
     loop {
-        let count = decoder
-            .read(&mut part)
-            .map_err(|error| Problem::bad_request(format!("the body is not gzip: {error}")))?;
+        let count = decoder.read(&mut part).map_err(|error| {
+            Problem::bad_request(format!(
+                "the body is not valid gzip data: \
+            {error}"
+            ))
+        })?;
         if count == 0 {
             return Ok(bytes);
         }
         if bytes.len() + count > limit {
-            let detail = format!("a packed body has at most {limit} bytes here once unpacked");
+            let detail = format!("the decompressed body exceeds the limit of {limit} bytes");
             return Err(Problem::too_large(detail));
         }
         bytes.extend_from_slice(&part[..count]);

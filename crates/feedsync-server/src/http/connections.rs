@@ -57,10 +57,13 @@ pub(crate) struct Connection {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Full {
     /// The address has too many connections.
-    #[error("the address has {0} connections (limits.client_connections)")]
+    #[error("the address already has {0} connections, the maximum (limits.client_connections)")]
     Connections(usize),
     /// The address has too many connections without a request.
-    #[error("the address has {0} connections without a request (limits.client_unfinished_heads)")]
+    #[error(
+        "the address already has {0} connections without a complete request, the maximum \
+    (limits.client_unfinished_heads)"
+    )]
     Heads(usize),
 }
 

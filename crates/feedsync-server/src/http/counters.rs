@@ -121,7 +121,7 @@ impl Metrics {
     /// Appends the metrics of merges.
     pub(crate) fn render_merges(&self, page: &mut Page) {
         let name = "feedsync_merged_items_total";
-        page.head(name, "counter", "Items that were offered, by what became of them");
+        page.head(name, "counter", "Received items, by the outcome of merging");
         for (outcome, counter) in OUTCOMES.iter().zip(&self.merged) {
             page.line(name, &format!("outcome=\"{outcome}\""), counter.load(Ordering::Relaxed));
         }
@@ -130,7 +130,7 @@ impl Metrics {
     /// Appends the metrics of requests.
     pub(crate) fn render_requests(&self, page: &mut Page) {
         let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        page.head("feedsync_requests_total", "counter", "Requests that were answered");
+        page.head("feedsync_requests_total", "counter", "Completed requests");
         for ((route, method), requests) in requests.iter() {
             for (class, count) in requests.statuses.iter().enumerate().filter(|(_, n)| **n > 0) {
                 let labels = format!("route=\"{route}\",method=\"{method}\",status=\"{class}xx\"");
@@ -138,13 +138,13 @@ impl Metrics {
             }
         }
         let name = "feedsync_request_seconds";
-        page.head(name, "histogram", "Time from a request to the head of its answer");
+        page.head(name, "histogram", "Time from a request to the head of its response");
         for ((route, method), requests) in requests.iter() {
             let labels = format!("route=\"{route}\",method=\"{method}\"");
             requests.latency.render(page, name, &labels);
         }
         let in_progress = self.in_progress.load(Ordering::Relaxed);
-        page.single("feedsync_requests_underway", "gauge", "Requests not yet over", in_progress);
+        page.single("feedsync_requests_underway", "gauge", "Requests in progress", in_progress);
     }
 }
 

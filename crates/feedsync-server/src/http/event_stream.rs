@@ -20,7 +20,11 @@ pub(crate) struct FollowerSlot {
 impl FollowerSlot {
     /// Takes a slot, or returns 503 or 429.
     pub(crate) fn take(hub: &Hub) -> Result<Self, Problem> {
-        let permit = permits::try_acquire(&hub.followers, "too many follow this hub at once")?;
+        let permit = permits::try_acquire(
+            &hub.followers,
+            "this hub has as many open event \
+        streams as its limit allows; try again later",
+        )?;
         let one = current_request::stream_key().map(|key| hub.clients.follow(key)).transpose()?;
         Ok(Self { _permit: permit, _usage: one })
     }

@@ -42,17 +42,22 @@ pub fn named_host(request: &Request) -> Result<Authority, Problem> {
     let bad = |detail: &str| Problem::bad_request(detail.to_owned());
     let mut named = request.headers().get_all(header::HOST).iter();
     let header = match (named.next(), named.next()) {
-        (Some(host), None) => Some(host.to_str().map_err(|_| bad("the Host is not a host"))?),
+        (Some(host), None) => Some(host.to_str().map_err(|_| {
+            bad("the Host header is not a valid \
+        host")
+        })?),
         (None, _) => None,
-        (Some(_), Some(_)) => return Err(bad("more than one Host")),
+        (Some(_), Some(_)) => return Err(bad("the request has more than one Host header")),
     };
     let text = request.uri().authority().map(Authority::as_str).or(header);
-    let text = text.ok_or_else(|| bad("the request names no Host"))?;
-    let host: Authority =
-        text.to_ascii_lowercase().parse().map_err(|_| bad("the Host is not a host"))?;
+    let text = text.ok_or_else(|| bad("the request has no Host header"))?;
+    let host: Authority = text
+        .to_ascii_lowercase()
+        .parse()
+        .map_err(|_| bad("the Host header is not a valid host"))?;
     let no_port = host.port().is_none() && host.as_str() != host.host();
     if host.as_str().contains('@') || no_port {
-        return Err(bad("the Host is not a host"));
+        return Err(bad("the Host header is not a valid host"));
     }
     Ok(host)
 }
@@ -68,8 +73,11 @@ fn host(request: &Request, config: &Config) -> Result<Authority, Problem> {
     Err(Problem::new(
         StatusCode::MISDIRECTED_REQUEST,
         "foreign-host",
-        "Not a host of this hub",
-        format!("this hub does not answer for {host}: name it in the setting hosts or public_base"),
+        "Unknown host",
+        format!(
+            "this hub does not accept requests for the host {host}: add it to the setting \
+        hosts, or set public_base"
+        ),
     ))
 }
 
@@ -87,7 +95,7 @@ fn origin(
     config: &Config,
 ) -> Result<Option<OtherOrigin>, Problem> {
     let foreign = |detail: String| {
-        Problem::new(StatusCode::FORBIDDEN, "foreign-origin", "A page of another origin", detail)
+        Problem::new(StatusCode::FORBIDDEN, "foreign-origin", "Request from another origin", detail)
     };
     let mut other = None;
     for value in headers.get_all(header::ORIGIN) {

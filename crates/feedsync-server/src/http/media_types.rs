@@ -58,8 +58,11 @@ pub(crate) fn unsupported_media_type(found: &str, accept: HeaderValue) -> Proble
     Problem::new(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
         "unsupported-media-type",
-        "Not a media type that is taken here",
-        format!("the body is of the type {found:?}; Accept lists what is taken here"),
+        "Unsupported media type",
+        format!(
+            "the media type {found:?} is not accepted here; the Accept header lists the \
+        accepted ones"
+        ),
     )
     .header(header::ACCEPT, accept)
 }

@@ -92,7 +92,7 @@ pub(crate) fn format_of_body(headers: &HeaderMap) -> Result<Format, Problem> {
         Problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "unsupported-media-type",
-            "Not a document that is taken here",
+            "Unsupported media type",
             detail,
         )
         .header(header::ACCEPT, DOCUMENT_MEDIA_TYPES)
@@ -104,7 +104,7 @@ pub(crate) fn format_of_body(headers: &HeaderMap) -> Result<Format, Problem> {
     Format::ALL
         .into_iter()
         .find(|&format| media_types(format).iter().any(|known| known.eq_ignore_ascii_case(essence)))
-        .ok_or_else(|| refused(format!("a feed cannot be of the type {essence:?}")))
+        .ok_or_else(|| refused(format!("{essence:?} is not a media type of a feed")))
 }
 
 /// Chooses a representation by `Accept`.
@@ -128,9 +128,10 @@ pub(crate) fn negotiate(
         Problem::new(
             StatusCode::NOT_ACCEPTABLE,
             "not-acceptable",
-            "No format that you accept",
+            "Not acceptable",
             format!(
-                "ask for one of the available types, or put one of these after the address: {}",
+                "request one of the available media types, or append one of these to the address: \
+                {}",
                 suffixes(offered)
             ),
         )

@@ -71,8 +71,14 @@ impl LargeBodyBudget {
     /// Waits for so many bytes of the budget.
     pub(crate) async fn take(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Problem> {
         let permits = Self::permits(bytes).min(self.all);
-        acquire_within(MAX_LONG_WAIT, &self.room, permits, "other large bodies are being sent")
-            .await
+        acquire_within(
+            MAX_LONG_WAIT,
+            &self.room,
+            permits,
+            "other large request bodies are being \
+        received; try again later",
+        )
+        .await
     }
 }
 

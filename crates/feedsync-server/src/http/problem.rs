@@ -68,7 +68,7 @@ impl Problem {
 
     /// A parameter of the address is not valid.
     pub fn parameter(name: &str, detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "bad-parameter", "Bad parameter", detail)
+        Self::new(StatusCode::BAD_REQUEST, "bad-parameter", "Invalid parameter", detail)
             .with("parameter", name)
     }
 
@@ -89,7 +89,7 @@ impl Problem {
 
     /// The request cannot be served now (AH27).
     pub fn unavailable(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Not available now", detail)
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Temporarily unavailable", detail)
             .header(header::RETRY_AFTER, HeaderValue::from_static("5"))
     }
 
@@ -99,15 +99,15 @@ impl Problem {
             StatusCode::INSUFFICIENT_STORAGE,
             "disk-full",
             "The disk of the hub is full",
-            "the disk of the hub is full: nothing was stored. Deletions are possible and make room; whoever runs the hub \
-             can make room on the disk",
+            "the disk of the hub is full: nothing was stored. Deletions still work and free \
+            space; the operator of the hub can also free disk space",
         )
     }
 
     /// Refusal for missing or invalid credentials (401).
     pub(crate) fn sign_in() -> Self {
         let detail = "sign in with the name and password of a user, or with a token";
-        Self::new(StatusCode::UNAUTHORIZED, "sign-in", "Not signed in", detail)
+        Self::new(StatusCode::UNAUTHORIZED, "sign-in", "Sign-in required", detail)
             .header(
                 header::WWW_AUTHENTICATE,
                 HeaderValue::from_static("Basic realm=\"feedsync\", charset=\"UTF-8\""),
@@ -117,19 +117,19 @@ impl Problem {
 
     /// Refusal for a signed-in client without the right (403).
     pub(crate) fn forbidden() -> Self {
-        let detail = "who signed in may not do this here";
-        Self::new(StatusCode::FORBIDDEN, "forbidden", "Not allowed", detail)
+        let detail = "your account or token does not permit this";
+        Self::new(StatusCode::FORBIDDEN, "forbidden", "Forbidden", detail)
     }
 
     /// The request would exceed the limit of this name.
     pub(crate) fn quota(limit: &str, detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::INSUFFICIENT_STORAGE, "quota", "More than is allowed", detail)
+        Self::new(StatusCode::INSUFFICIENT_STORAGE, "quota", "Limit exceeded", detail)
             .with("limit", limit)
     }
 
     /// The state of the resource does not allow the request.
     pub(crate) fn conflict(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::CONFLICT, "conflict", "Not possible", detail)
+        Self::new(StatusCode::CONFLICT, "conflict", "Not possible in the current state", detail)
     }
 
     /// No item of the collection has this id.
@@ -142,8 +142,8 @@ impl Problem {
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "internal",
-            "A fault of the hub",
-            "the hub could not carry this out; its log says why",
+            "Internal error",
+            "the hub failed to process the request; its log has the reason",
         )
     }
 }
@@ -192,7 +192,7 @@ impl From<EndpointError> for Problem {
             EndpointError::Overtaken(_) => Self::unavailable(error.to_string()),
             EndpointError::Clock => {
                 tracing::error!(%error, "the system clock is unusable");
-                Self::unavailable("the clock of the hub cannot be used")
+                Self::unavailable("the clock of the hub is wrong: its operator must set it")
             }
         }
     }
@@ -226,7 +226,7 @@ impl From<StoreError> for Problem {
             StoreError::NumbersExhausted(_) => Self::new(
                 StatusCode::INSUFFICIENT_STORAGE,
                 "spent",
-                "The collection is full",
+                "No change numbers left",
                 error.to_string(),
             ),
             StoreError::Full => {
@@ -238,14 +238,14 @@ impl From<StoreError> for Problem {
                 Self::new(
                     StatusCode::INTERNAL_SERVER_ERROR,
                     "damaged",
-                    "Damaged on the disk of the hub",
+                    "Damaged data",
                     format!("{error}; storing the same bytes again repairs it"),
                 )
             }
             StoreError::Unknown(_) => {
                 tracing::error!(%error, "the outcome of a change is unknown");
                 Self::unavailable(
-                    "it is not known whether the change was made; offering it again is safe",
+                    "it is not known whether the change was made; sending it again is safe",
                 )
             }
             StoreError::Database(_) | StoreError::File { .. } => {
@@ -253,8 +253,8 @@ impl From<StoreError> for Problem {
                 Self::unavailable("the store cannot be used at the moment")
             }
             StoreError::Newer { .. } => {
-                tracing::error!(%error, "this node is too old for its store");
-                Self::unavailable("this node is too old for its store")
+                tracing::error!(%error, "this version of the hub is too old for its store");
+                Self::unavailable("this version of the hub is too old for its store")
             }
             _ => {
                 tracing::error!(%error, "the store rejected an operation of the hub");

@@ -28,19 +28,20 @@ impl Query {
         let mut parameters: Vec<(String, String)> = Vec::new();
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let name = decoded(name)
-                .ok_or_else(|| Problem::bad_request("a parameter's name is not UTF-8"))?;
+            let name = decoded(name).ok_or_else(|| {
+                Problem::bad_request("the name of a parameter is not valid UTF-8")
+            })?;
             let value = decoded(value)
-                .ok_or_else(|| Problem::parameter(&name, "its value is not UTF-8"))?;
+                .ok_or_else(|| Problem::parameter(&name, "the value is not valid UTF-8"))?;
             if value.len() > most {
-                let detail = format!("its value has more than {most} bytes");
+                let detail = format!("the value has more than {most} bytes");
                 return Err(Problem::parameter(&name, detail));
             }
             if parameters.iter().any(|(known, _)| *known == name) {
-                return Err(Problem::parameter(&name, "it is given twice"));
+                return Err(Problem::parameter(&name, "the parameter occurs more than once"));
             }
             if parameters.len() >= MAX_PARAMETERS {
-                return Err(Problem::bad_request("there are too many parameters"));
+                return Err(Problem::bad_request("the request has too many parameters"));
             }
             parameters.push((name, value));
         }
@@ -58,7 +59,7 @@ impl Query {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         match text.parse() {
             Ok(number) if digits && number >= least => Ok(Some(number)),
-            _ => Err(Problem::parameter(name, format!("a whole number from {least} is expected"))),
+            _ => Err(Problem::parameter(name, format!("must be a whole number, at least {least}"))),
         }
     }
 }

@@ -69,8 +69,8 @@ pub(crate) fn not_there(length: u64) -> Problem {
     Problem::new(
         StatusCode::RANGE_NOT_SATISFIABLE,
         "range",
-        "Not a part that there is",
-        format!("there are {length} bytes"),
+        "Range not satisfiable",
+        format!("the content has only {length} bytes"),
     )
     .header(header::CONTENT_RANGE, header_value(format!("bytes */{length}")))
 }

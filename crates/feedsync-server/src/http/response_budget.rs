@@ -25,7 +25,7 @@ pub(crate) const MAX_UNCOUNTED_BYTES: usize = 64 << 10;
 /// Divisor of the slots: one user may hold this fraction of them, but at least one.
 const USER_SHARE_DIVISOR: usize = 4;
 
-const BUSY: &str = "too many large answers are being sent at once";
+const BUSY: &str = "too many large responses are being sent; try again later";
 
 /// Memory budget of responses. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -62,8 +62,12 @@ impl ResponseBudget {
 
     /// Waits for a permit.
     pub(crate) async fn permit(&self) -> Result<ResponsePermit, Problem> {
-        let permit =
-            permits::acquire(&self.turns, "too many answers are being made at once").await?;
+        let permit = permits::acquire(
+            &self.turns,
+            "too many responses are being prepared; try again \
+            later",
+        )
+        .await?;
         Ok(ResponsePermit { large: Arc::clone(&self.large), _permit: permit })
     }
 

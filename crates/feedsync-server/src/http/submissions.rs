@@ -67,7 +67,7 @@ pub(crate) async fn json(
     let (permit, bytes) = read(hub, call, body, limit).await?;
     let value = serde_json::from_slice(&bytes).map_err(|error| {
         let (line, column) = (error.line(), error.column());
-        let problem = Problem::bad_request(format!("the body is not JSON: {error}"));
+        let problem = Problem::bad_request(format!("the body is not valid JSON: {error}"));
         problem.with("line", line).with("column", column)
     })?;
     Ok((permit, value))
@@ -86,8 +86,7 @@ pub(crate) async fn parse(hub: &Hub, call: &Call, bytes: Vec<u8>) -> Result<Subm
         SubmissionError::Read(error) => error.into(),
         SubmissionError::Invalid { position, message } => {
             let status = StatusCode::UNPROCESSABLE_ENTITY;
-            Problem::new(status, "not-an-entry", "Not an entry that can be stored", message)
-                .at(position)
+            Problem::new(status, "not-an-entry", "Invalid entry", message).at(position)
         }
     })
 }
@@ -99,7 +98,7 @@ pub(crate) fn check_categories(settings: &Settings, payload: &Payload) -> Result
     let pairs = given.iter().map(|one| (&*one.term, one.scheme.as_deref()));
     categories.check(pairs).map_err(|error| {
         let status = StatusCode::UNPROCESSABLE_ENTITY;
-        Problem::new(status, "category", "Not a category of this collection", error.to_string())
+        Problem::new(status, "category", "Category not allowed", error.to_string())
             .with("category", error.term.clone())
     })
 }

@@ -24,7 +24,7 @@ pub(crate) struct Certificate {
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
     /// Only one of the two files is configured.
-    #[error("tls.certificate and tls.key belong together, and only one of them is set")]
+    #[error("tls.certificate and tls.key must both be set, but only one of them is")]
     Incomplete,
     /// A file that cannot be read.
     #[error("{path}: {source}", path = path.display())]
@@ -35,7 +35,7 @@ pub enum CertificateError {
         source: io::Error,
     },
     /// A file that is not PEM, or does not contain the expected object.
-    #[error("{path}: there is no {what} in it as PEM", path = path.display())]
+    #[error("{path}: the file contains no {what} in PEM format", path = path.display())]
     Nothing {
         /// Path of the file.
         path: PathBuf,

@@ -37,8 +37,8 @@ impl Upload {
             return Err(Problem::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "unsupported-coding",
-                "Not a coding that is taken here",
-                "media and blobs are sent as they are",
+                "Unsupported Content-Encoding",
+                "media and blobs must be sent without a Content-Encoding",
             )
             .header(header::ACCEPT_ENCODING, HeaderValue::from_static("identity")));
         }
@@ -73,8 +73,12 @@ impl Upload {
 
     /// Stores it under its digest.
     pub(crate) async fn store(self, hub: &Hub) -> Result<(), Problem> {
-        let _held =
-            permits::acquire(&hub.storing, "too many uploads are being stored at once").await?;
+        let _held = permits::acquire(
+            &hub.storing,
+            "too many uploads are in progress; try again \
+            later",
+        )
+        .await?;
         let Self { mut file, length, .. } = self;
         // It is allocated on this thread: each of the many blocking threads would retain as much
         // memory for itself.
@@ -94,6 +98,6 @@ impl Upload {
 fn done<T>(result: io::Result<T>) -> Result<T, Problem> {
     result.map_err(|error| {
         tracing::error!(%error, "cannot write an upload to a temporary file");
-        Problem::unavailable("the hub has no room for uploads at the moment")
+        Problem::unavailable("the hub cannot store uploads at the moment; try again later")
     })
 }

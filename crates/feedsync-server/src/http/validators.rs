@@ -160,8 +160,8 @@ pub(crate) fn failed(tag: &EntityTag) -> Problem {
     Problem::new(
         StatusCode::PRECONDITION_FAILED,
         "precondition-failed",
-        "Not the state you expect",
-        "If-Match names another state than the current one, which ETag names",
+        "Precondition failed",
+        "If-Match does not match the current state, which the ETag header names",
     )
     .header(header::ETAG, tag.value())
 }

@@ -58,7 +58,8 @@ impl AppendRequest {
             Some(log) if !log.removed => {
                 same_type(&log, &self.media_type)?;
                 if self.is_misplaced() {
-                    let detail = "a part of a log begins where If-Match says that the log ends";
+                    let detail = "the start of Content-Range must be the length of the log that \
+                    If-Match names";
                     return Err(conflict(detail, log.place));
                 }
             }
@@ -72,7 +73,7 @@ impl AppendRequest {
         let (_permit, bytes) = submissions::read(hub, call, body, most).await?;
         if let Some(part) = self.part.filter(|part| part.length != bytes.len() as u64) {
             return Err(Problem::bad_request(format!(
-                "Content-Range tells of {} bytes, {} came",
+                "Content-Range declares {} bytes, but the body has {}",
                 part.length,
                 bytes.len()
             )));

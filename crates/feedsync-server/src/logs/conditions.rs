@@ -20,11 +20,11 @@ pub(super) fn expected(headers: &HeaderMap) -> Result<Expected, Problem> {
     let absent = listed_tags(headers, header::IF_NONE_MATCH).any(|tag| any(&tag));
     let tags: Vec<_> = listed_tags(headers, header::IF_MATCH).collect();
     match (headers.contains_key(header::IF_MATCH), absent) {
-        (true, _) if headers.contains_key(header::IF_NONE_MATCH) => Err(Problem::bad_request(
-            "If-Match says that there is a log, If-None-Match that there is none: one of them",
-        )),
+        (true, _) if headers.contains_key(header::IF_NONE_MATCH) => {
+            Err(Problem::bad_request("If-Match and If-None-Match cannot be used together"))
+        }
         (true, _) if tags.iter().any(any) && tags.len() > 1 => {
-            Err(Problem::bad_request("If-Match is tags, or * alone"))
+            Err(Problem::bad_request("If-Match must be a list of entity tags, or *"))
         }
         (true, _) if tags.iter().any(any) => Ok(Expected::Present),
         (true, _) => Ok(Expected::At(tags.iter().filter_map(place).collect())),
@@ -43,9 +43,9 @@ pub(super) fn required() -> Problem {
     Problem::new(
         StatusCode::PRECONDITION_REQUIRED,
         "precondition-required",
-        "Say where the log stands",
-        "a log is changed by who says where it stands: If-Match, with its ETag, or * if that does not \
-         matter; If-None-Match: * begins a log by POST",
+        "Precondition required",
+        "a change of a log must name its current state: send If-Match with the ETag of the log, \
+        or If-Match: * for any state; to create a log, send POST with If-None-Match: *",
     )
     .with("header", "If-Match")
 }
@@ -62,7 +62,8 @@ pub(super) struct ContentRange {
 /// Error for a text that does not describe a part at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "Content-Range is not that of a part at the end: bytes START-LAST/*, or /LENGTH in place of /*"
+    "Content-Range does not describe an append: use bytes START-LAST/* or bytes \
+    START-LAST/LENGTH, where LENGTH is LAST + 1"
 )]
 pub(super) struct ContentRangeError;
 
@@ -108,8 +109,8 @@ pub(super) fn covered(headers: &HeaderMap) -> Result<LogPosition, Problem> {
         return Err(Problem::new(
             StatusCode::PRECONDITION_REQUIRED,
             "precondition-required",
-            "Say what the snapshot covers",
-            "a snapshot comes with Log-Covers: the ETag of the log that it stands for",
+            "Precondition required",
+            "a snapshot needs the header Log-Covers: the ETag of the log whose content it replaces",
         )
         .with("header", COVERS.as_str()));
     }
@@ -132,7 +133,7 @@ pub(super) fn key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     if (1..=255).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Ok(Some(text));
     }
-    let detail = "Idempotency-Key is not 1 to 255 visible characters of ASCII, once";
+    let detail = "Idempotency-Key must occur once and have 1 to 255 visible ASCII characters";
     Err(Problem::bad_request(detail).with("header", "Idempotency-Key"))
 }
 

@@ -42,16 +42,12 @@ pub(super) fn check_records(bytes: &[u8], most: usize) -> Result<(), Problem> {
         if !record.ends_with(b"\n") {
             let detail = format!("the record at byte {offset} does not end in a line feed");
             let status = StatusCode::BAD_REQUEST;
-            let torn = Problem::new(status, "torn-record", "Not whole records", detail);
+            let torn = Problem::new(status, "torn-record", "Incomplete records", detail);
             return Err(torn.with("offset", offset));
         }
         offset += record.len();
     }
-    if bytes.is_empty() {
-        Err(Problem::bad_request("there is no record in the body"))
-    } else {
-        Ok(())
-    }
+    if bytes.is_empty() { Err(Problem::bad_request("the body contains no record")) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub(crate) async fn read(
     call: Call,
 ) -> Result<Response, Problem> {
     let (name, log) = super::found(&hub, &call).await?;
-    let none = || Problem::not_found(format!("no generation of the log of {name} is here"));
+    let none = || Problem::not_found(format!("the log of {name} has no such generation"));
     let generation: Generation = call.segment("generation").parse().map_err(|_| none())?;
     let place = match log.length_of(generation) {
         Some(length) => LogPosition { generation, length },

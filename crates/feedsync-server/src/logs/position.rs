@@ -53,8 +53,9 @@ pub(super) fn position_mismatch(place: LogPosition) -> Problem {
     let problem = Problem::new(
         StatusCode::PRECONDITION_FAILED,
         "precondition-failed",
-        "Not the state you expect",
-        "the log does not stand where the request says; ETag names where it does",
+        "Precondition failed",
+        "the log is not in the state that the request names; the ETag header names its current \
+        state",
     );
     with_position(problem, place)
 }
@@ -71,10 +72,11 @@ pub(super) fn links(headers: &mut HeaderMap, base: &PublicBase, name: &Collectio
 /// Problem for a log that never existed, or was removed.
 pub(super) fn absent(name: &CollectionName, log: Option<&Log>) -> Problem {
     match log {
-        Some(_) => gone("the log was removed; If-None-Match: * begins another one"),
-        None => {
-            Problem::not_found(format!("there is no log of {name}; If-None-Match: * begins it"))
-        }
+        Some(_) => gone("the log was removed; a POST with If-None-Match: * creates a new one"),
+        None => Problem::not_found(format!(
+            "there is no log of {name}; a POST with If-None-Match: * \
+            creates it"
+        )),
     }
 }
 
@@ -83,14 +85,17 @@ pub(super) fn generation_removed(base: &PublicBase, name: &CollectionName, log: 
     let mut headers = HeaderMap::new();
     append_link(&mut headers, &base.url(&super::path(name)), "successor-version");
     links(&mut headers, base, name, log);
-    let problem = gone("this generation is no longer kept; Link names what followed");
+    let problem = gone(
+        "this generation is no longer stored; the Link header names the current \
+    log",
+    );
     let links = headers.into_iter().map(|(_, link)| link);
     links.fold(problem, |problem, link| problem.header(header::LINK, link))
 }
 
 /// Problem 410 for a former resource.
 fn gone(detail: &str) -> Problem {
-    Problem::new(StatusCode::GONE, "gone", "No longer here", detail)
+    Problem::new(StatusCode::GONE, "gone", "No longer available", detail)
 }
 
 /// Problem 409 with the position of the log.
@@ -106,15 +111,16 @@ pub(super) fn refused(name: &CollectionName, outcome: LogOutcome) -> Problem {
         LogOutcome::KeyReused => Problem::new(
             StatusCode::UNPROCESSABLE_ENTITY,
             "key-of-another",
-            "Not what the key stands for",
-            "other bytes were appended under this Idempotency-Key",
+            "Idempotency-Key reused",
+            "this Idempotency-Key was used for an append of other bytes",
         ),
         LogOutcome::Full { bytes } => Problem::quota(
             "log_bytes",
-            format!("the log would have {bytes} bytes; nothing was stored"),
+            format!("the log would grow to {bytes} bytes, more than its limit; nothing was stored"),
         ),
         LogOutcome::NotCovered(log) => conflict(
-            "the snapshot covers what is not in the log, or no more than the one that is there",
+            "the snapshot must cover a part of the current log, and more than the stored snapshot \
+            does",
             log.place,
         ),
         LogOutcome::Done(_) | LogOutcome::Repeated { .. } => Problem::internal(),

@@ -133,7 +133,7 @@ enum ReadError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The generation was swept, or the log removed.
-    #[error("the log is no longer here")]
+    #[error("the log was removed")]
     Removed,
 }
 
@@ -149,7 +149,7 @@ impl GenerationReader {
             match pieces.next().await {
                 Ok(piece) => Ok(piece.map(|piece| (piece, pieces))),
                 Err(error) => {
-                    tracing::error!(%error, "a log broke off while it was being sent");
+                    tracing::error!(%error, "the response with a log was interrupted");
                     Err(error)
                 }
             }

@@ -81,7 +81,7 @@ fn may_replace(headers: &HeaderMap, known: Option<&LogSnapshot>) -> Result<(), P
         None if headers.contains_key(header::IF_MATCH) => Err(Problem::new(
             StatusCode::PRECONDITION_FAILED,
             "precondition-failed",
-            "Not the state you expect",
+            "Precondition failed",
             "there is no snapshot yet",
         )),
         _ => Ok(()),

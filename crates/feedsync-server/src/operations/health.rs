@@ -18,18 +18,18 @@ const QUERY_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(crate) async fn read(State(hub): State<Hub>) -> Result<Response, Problem> {
     if hub.draining.load(Ordering::Relaxed) {
-        return Err(Problem::unavailable("the hub is about to stop"));
+        return Err(Problem::unavailable("the hub is shutting down"));
     }
     match timeout(QUERY_TIMEOUT, hub.endpoint.identity()).await {
         Ok(identity) => identity?,
-        Err(_) => return Err(Problem::unavailable("the store does not answer")),
+        Err(_) => return Err(Problem::unavailable("the store does not respond")),
     };
     match timeout(QUERY_TIMEOUT, hub.endpoint.store().check_space()).await {
         Ok(Err(StoreError::Full)) => {
             return Err(Problem::unavailable("the disk of the hub is full"));
         }
         Ok(room) => room?,
-        Err(_) => return Err(Problem::unavailable("the store does not answer")),
+        Err(_) => return Err(Problem::unavailable("the store does not respond")),
     }
     Ok((
         [

@@ -17,7 +17,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     }
     let collections = hub.endpoint.store().collections().await?;
     let mut page = Page::default();
-    page.head("feedsync_build_info", "gauge", "The version that runs");
+    page.head("feedsync_build_info", "gauge", "Version of the hub");
     let version = format!("version=\"{}\"", env!("CARGO_PKG_VERSION"));
     page.line("feedsync_build_info", &version, 1);
     hub.metrics.render_requests(&mut page);
@@ -27,16 +27,16 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         ("feedsync_collections", "Collections", collections.len() as u64),
         ("feedsync_items", "Items that are not deleted", sum(|one| one.live)),
         ("feedsync_conflicted_items", "Items with open conflicts", sum(|one| one.conflicted)),
-        ("feedsync_changes", "Changes of the collections that exist", sum(|one| one.last.get())),
+        ("feedsync_changes", "Changes of all collections", sum(|one| one.last.get())),
     ];
     for (name, help, value) in gauges {
         page.single(name, "gauge", help, value);
     }
     let limits = &hub.config.limits;
     let followers = limits.followers.saturating_sub(hub.followers.available_permits());
-    page.single("feedsync_followers", "gauge", "Event streams that are open", followers);
+    page.single("feedsync_followers", "gauge", "Open event streams", followers);
     let uploads = limits.uploads.saturating_sub(hub.uploads.available_permits());
-    page.single("feedsync_uploads", "gauge", "Bodies of requests held in memory", uploads);
+    page.single("feedsync_uploads", "gauge", "Request bodies held in memory", uploads);
     hub.timings.render(&mut page);
     let headers = [
         (

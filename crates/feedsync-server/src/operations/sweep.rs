@@ -31,18 +31,18 @@ pub(crate) async fn hourly(endpoint: Endpoint, limits: Limits) {
         }
         match blobs(&endpoint).await {
             Ok(0) => {}
-            Ok(blobs) => tracing::info!(blobs, "swept blobs that nobody named for a day"),
-            Err(error) => tracing::warn!(%error, "blobs cannot be swept"),
+            Ok(blobs) => tracing::info!(blobs, "deleted blobs that no item has named for a day"),
+            Err(error) => tracing::warn!(%error, "cannot delete unused blobs"),
         }
         match generations(&endpoint, limits.log_generation_time).await {
             Ok(0) => {}
-            Ok(generations) => tracing::info!(generations, "swept generations of logs"),
-            Err(error) => tracing::warn!(%error, "generations of logs cannot be swept"),
+            Ok(generations) => tracing::info!(generations, "deleted old generations of logs"),
+            Err(error) => tracing::warn!(%error, "cannot delete old generations of logs"),
         }
         match endpoint.compact_databases().await {
             Ok(0) => {}
             Ok(databases) => tracing::info!(databases, "compacted databases"),
-            Err(error) => tracing::warn!(%error, "databases cannot be compacted"),
+            Err(error) => tracing::warn!(%error, "cannot compact databases"),
         }
         if let Err(error) = databases(&endpoint).await {
             tracing::warn!(%error, "cannot delete the data of dropped databases");
@@ -52,7 +52,7 @@ pub(crate) async fn hourly(endpoint: Endpoint, limits: Limits) {
         }
         match acts(&endpoint, limits.record_time).await {
             Ok(0) => {}
-            Ok(acts) => tracing::info!(acts, "removed old entries of the record of acts"),
+            Ok(acts) => tracing::info!(acts, "deleted old audit entries"),
             Err(error) => tracing::warn!(%error, "cannot delete old audit entries"),
         }
     }
@@ -79,7 +79,7 @@ async fn retain(
             Ok(items) => {
                 tracing::info!(collection = %name, items, "purged items past their retention")
             }
-            Err(error) => tracing::warn!(collection = %name, %error, "cannot purge"),
+            Err(error) => tracing::warn!(collection = %name, %error, "cannot purge items"),
         }
     }
     Ok(())

@@ -24,10 +24,10 @@ const MAX_TOKENS: usize = 500;
 
 /// Roles that a new token may be restricted to, with their labels.
 const ROLES: [(&str, &str); 4] = [
-    ("", "all that I may do"),
-    ("reader", "what a reader may"),
-    ("editor", "what an editor may"),
-    ("owner", "what an owner may"),
+    ("", "all my permissions"),
+    ("reader", "read only (reader)"),
+    ("editor", "read and edit (editor)"),
+    ("owner", "manage collections (owner)"),
 ];
 
 /// Lifetimes of a new token, with their labels.
@@ -36,7 +36,7 @@ const PERIODS: [(&str, &str); 5] = [
     ("30d", "30 days"),
     ("90d", "90 days"),
     ("365d", "a year"),
-    ("", "until it is revoked"),
+    ("", "unlimited, until it is revoked"),
 ];
 
 #[derive(Template)]
@@ -90,14 +90,16 @@ pub(crate) async fn change(
 ) -> Result<Response, Problem> {
     let form = Form::read(&hub, &call, body).await?;
     let Principal::Person(person) = &call.principal else {
-        return Err(Problem::bad_request("there is no account: nobody needs to sign in here"));
+        return Err(Problem::bad_request(
+            "this hub has no users, so there is no account to change",
+        ));
     };
     let change = Change { hub: &hub, call: &call, person, form };
     match change.form.text("action") {
         "password" => change.password().await,
         "token" => change.token().await,
         "revoke" => change.revoke().await,
-        _ => Err(Problem::bad_request("there is no such button")),
+        _ => Err(Problem::bad_request("the form has no such action")),
     }
 }
 
@@ -113,7 +115,7 @@ impl Change<'_> {
         let Self { hub, call, person, form } = self;
         let new = match Password::new(form.text("new")) {
             Ok(_) if form.text("new") != form.text("again") => {
-                let again = "This is not what stands above.".to_owned();
+                let again = "The passwords do not match.".to_owned();
                 return self.refused(Faults { again, ..Faults::default() }).await;
             }
             Ok(new) => new,
@@ -123,7 +125,7 @@ impl Change<'_> {
         };
         let current = form.text("current");
         if hub.access.by_password(person.user(), current, call.from).await?.is_none() {
-            let current = "This is not your password.".to_owned();
+            let current = "Wrong password.".to_owned();
             return self.refused(Faults { current, ..Faults::default() }).await;
         }
         call.endpoint(hub).change_password(person, new).await?;
@@ -231,8 +233,8 @@ async fn shown(
         frame: Frame::of(hub, call).await?,
         page: address(call),
         said: match call.query.text("said").unwrap_or_default() {
-            "password" => "You have another password. Your other browsers are signed out.",
-            "revoked" => "It is revoked.",
+            "password" => "Your password was changed. Your other browsers are signed out.",
+            "revoked" => "The token or session was revoked.",
             _ => "",
         },
         // Expired sessions are of no use.
@@ -253,7 +255,7 @@ async fn shown(
 }
 
 fn allows(scope: &Scope) -> String {
-    let role = scope.role.map_or("all that you may do", Role::name);
+    let role = scope.role.map_or("all your permissions", Role::name);
     match &scope.collection {
         Some(collection) => format!("{role}, in {collection}"),
         None => role.to_owned(),

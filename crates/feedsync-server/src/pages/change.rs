@@ -23,11 +23,11 @@ use crate::pages::form::{Form, Posted, item_page};
 use crate::pages::form_token::STALE;
 use crate::pages::item::{Fields, Refused, found, label, shown};
 
-const ITEM_CHANGED: &str =
-    "The item has changed since you opened this page. It is shown as it is now: look again.";
+const ITEM_CHANGED: &str = "The item has changed since you opened this page. The page shows the current version: check \
+    it and try again.";
 
 const BLANK: &str =
-    "The item was deleted with its content. Type a title or a content to restore it.";
+    "The item was deleted, and its content was dropped. Enter a title or a content to restore it.";
 
 /// Outcome of a form.
 enum Outcome {
@@ -60,10 +60,10 @@ pub(crate) async fn change(
         "keep" => change.resolve(Keep::Winner).await,
         "take" => match change.form.text("place").parse() {
             Ok(place) => change.resolve(Keep::Conflict(place)).await,
-            Err(_) => Err(Problem::bad_request("no conflict is named")),
+            Err(_) => Err(Problem::bad_request("the form does not name a conflict")),
         },
         "merge" => change.merge().await,
-        _ => Err(Problem::bad_request("there is no such button")),
+        _ => Err(Problem::bad_request("the form has no such action")),
     };
     match outcome? {
         Outcome::Done(said) => {
@@ -83,8 +83,8 @@ async fn gone(hub: &Hub, call: &Call, form: &Form, problem: Problem) -> Result<R
         title: form.text("title").to_owned(),
         content: form.lines("content"),
         error:
-            "The item that you were editing is gone. What you typed stands here: you can save it \
-                as a new item."
+            "The item that you were editing no longer exists. Your text is in the form below: you \
+            can save it as a new item."
                 .to_owned(),
         ..Draft::default()
     };
@@ -116,7 +116,7 @@ impl Change<'_> {
         };
         let stale = !base.history.topmost().is_same(item.winner.dot());
         if payload == item.winner.payload && !stale {
-            let nothing = "Nothing is changed yet.";
+            let nothing = "You have not changed anything yet.";
             return refused(StatusCode::UNPROCESSABLE_ENTITY, fields.failed(nothing));
         }
         let dot = base.history.topmost().clone();

@@ -110,7 +110,7 @@ pub(crate) async fn create(
         }
     };
     if draft.title.is_empty() && draft.content.trim().is_empty() {
-        let title_error = "Say something here, or in the content.".to_owned();
+        let title_error = "Enter a title or a content.".to_owned();
         let draft = Draft { title_error, ..draft };
         return again(&hub, &call, draft).await;
     }

@@ -52,14 +52,19 @@ impl Form {
             return Err(Problem::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "unsupported-media-type",
-                "Not a form",
-                "this address takes the forms of its own page",
+                "Unsupported media type",
+                "this address accepts only the form of its own page",
             )
             .header(header::ACCEPT, HeaderValue::from_static(KIND)));
         }
         let _permit = body::acquire_permit(hub, &hub.uploads).await?;
         let bytes = body::read(hub, headers, body, hub.config.limits.body_bytes).await?;
-        let text = String::from_utf8(bytes).map_err(|_| Problem::bad_request("not a form"))?;
+        let text = String::from_utf8(bytes).map_err(|_| {
+            Problem::bad_request(
+                "the form is not \
+        UTF-8",
+            )
+        })?;
         Ok(Self(Query::form(&text)?))
     }
 

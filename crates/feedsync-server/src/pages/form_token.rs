@@ -55,10 +55,10 @@ pub(super) fn is_genuine(hub: &Hub, call: &Call, given: &str) -> bool {
 }
 
 /// Message about a form with a wrong token.
-pub(super) const STALE: &str = "You signed in or out since this form was made, or your browser keeps no \
-                                cookies. Nothing was changed: look again, and send it once more.";
+pub(super) const STALE: &str = "You signed in or out since the form was loaded, or your browser \
+does not store cookies. Nothing was changed: check the form and send it again.";
 
 /// Refusal of a form that was not issued to this browser.
 pub(super) fn refused() -> Problem {
-    Problem::new(StatusCode::FORBIDDEN, "foreign-form", "Not a form of yours", STALE)
+    Problem::new(StatusCode::FORBIDDEN, "foreign-form", "Outdated form", STALE)
 }

@@ -244,14 +244,14 @@ impl ItemPageData {
 /// Message about a processed form.
 fn said(word: Option<&str>) -> &'static str {
     match word.unwrap_or_default() {
-        "created" => "The item is created.",
-        "edited" => "The item is saved.",
-        "deleted" => "The item is deleted. It can be restored.",
-        "restored" => "The item is restored.",
-        "resolved" => "The conflicts are resolved.",
+        "created" => "The item was created.",
+        "edited" => "The item was saved.",
+        "deleted" => "The item was deleted. You can restore it.",
+        "restored" => "The item was restored.",
+        "resolved" => "The conflicts were resolved.",
         "beside" => {
-            "Somebody changed the item while you were editing it. Both are kept: they are in \
-             conflict now."
+            "Somebody else changed the item while you were editing it. Both versions were kept as \
+            a conflict."
         }
         _ => "",
     }

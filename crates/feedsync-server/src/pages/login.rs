@@ -27,7 +27,7 @@ use crate::pages::return_target::ReturnTarget;
 /// Lifetime of a session.
 const SESSION_LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-const WRONG_CREDENTIALS: &str = "This is not the name and the password of a user here.";
+const WRONG_CREDENTIALS: &str = "Wrong user name or password.";
 
 #[derive(Template)]
 #[template(path = "login.html")]

@@ -90,7 +90,7 @@ pub(crate) async fn change(
             endpoint.revoke(&user, &collection.name).await?;
             ("revoked", false)
         }
-        _ => return Err(Problem::bad_request("there is no such button")),
+        _ => return Err(Problem::bad_request("the form has no such action")),
     };
     let root = call.base.path();
     // A user who gave up ownership may see no more than other users.
@@ -128,8 +128,8 @@ async fn shown(
         collection_page: collection_page(&frame.root, &collection.name),
         page: address(&frame.root, collection),
         said: match call.query.text("said").unwrap_or_default() {
-            "granted" => "The role is given.",
-            "revoked" => "The role is taken away.",
+            "granted" => "The role was saved.",
+            "revoked" => "The role was removed.",
             _ => "",
         },
         public: settings.public,

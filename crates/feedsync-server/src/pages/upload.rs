@@ -34,15 +34,20 @@ impl Upload {
             return Err(Problem::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "unsupported-media-type",
-                "Not a form",
-                "this address takes the form of its own page, with a file",
+                "Unsupported media type",
+                "this address accepts only the form of its own page, with a file",
             )
             .header(header::ACCEPT, HeaderValue::from_static(KIND)));
         };
         let _permit = body::acquire_permit(hub, &hub.uploads).await?;
         let bytes = body::read(hub, &call.headers, body, hub.config.limits.body_bytes).await?;
         call.recheck_if_slow(hub).await?;
-        Self::parse(&bytes, boundary).ok_or_else(|| Problem::bad_request("not a form with a file"))
+        Self::parse(&bytes, boundary).ok_or_else(|| {
+            Problem::bad_request(
+                "the body is not a valid \
+        multipart/form-data form with a file",
+            )
+        })
     }
 
     fn parse(bytes: &[u8], boundary: &str) -> Option<Self> {

@@ -109,7 +109,8 @@ async fn add(endpoint: &Endpoint, form: &Form) -> Result<Result<&'static str, Fa
     };
     // The client that adds the first user must sign in afterwards.
     if password.is_none() && endpoint.store().users().await?.is_empty() {
-        let error = "The first user needs a password: everybody signs in from then on.";
+        let error = "The first user needs a password, because everybody has to sign in from then \
+        on.";
         return Ok(Err(Fault::New(New { password_error: error.to_owned(), ..new })));
     }
     let administrator = new.administrator;
@@ -141,10 +142,10 @@ async fn changed(
             Err(error) => return refused(sentence(error)),
         },
         "remove" if !form.has("sure") => {
-            return refused("Say that you are sure, with the box beside the button.".to_owned());
+            return refused("Tick the box beside the button to confirm.".to_owned());
         }
         "remove" => (endpoint.remove_user(&name).await, "removed"),
-        _ => return Err(Problem::bad_request("there is no such button")),
+        _ => return Err(Problem::bad_request("the form has no such action")),
     };
     match changed {
         Ok(()) => Ok(Ok(said)),
@@ -178,13 +179,13 @@ async fn shown(hub: &Hub, call: &Call, fault: Option<Fault>) -> Result<Response,
     let shown = UsersPage {
         page: format!("{}/pages/users", frame.root),
         said: match call.query.text("said").unwrap_or_default() {
-            "added" => "The user is added.",
-            "removed" => "The user is removed, with all roles and tokens.",
-            "promoted" => "The user administers the hub now.",
-            "demoted" => "The user does not administer the hub any more.",
-            "disabled" => "Whatever the user signs in with is refused now.",
-            "enabled" => "The user may sign in again.",
-            "password" => "The user has another password; their browsers are signed out.",
+            "added" => "The user was added.",
+            "removed" => "The user was removed, with all roles and tokens.",
+            "promoted" => "The user is now an administrator.",
+            "demoted" => "The user is no longer an administrator.",
+            "disabled" => "Sign-in is disabled for the user.",
+            "enabled" => "Sign-in is enabled for the user.",
+            "password" => "The password was changed. The browsers of the user are signed out.",
             _ => "",
         },
         rows: hub.endpoint.store().users().await?.into_iter().map(row).collect(),

@@ -65,7 +65,7 @@ async fn carry_out(
         }
         Request::CreateCategory(label) => match reading.create_folder(&label) {
             Some(folder) => miniflux::category(USER, &folder),
-            None => miniflux::refuse(400, "a folder cannot be called so"),
+            None => miniflux::refuse(400, "invalid folder name"),
         },
         Request::RenameCategory(folder, label) => reading.rename_folder(folder, &label).await?,
         Request::DeleteCategory(folder) => match reading.folders.find_by_number(folder).cloned() {
@@ -231,7 +231,7 @@ impl Reading {
             return Ok(miniflux::unknown());
         };
         let Ok(to) = label.folder() else {
-            return Ok(miniflux::refuse(400, "a folder cannot be called so"));
+            return Ok(miniflux::refuse(400, "invalid folder name"));
         };
         self.replace(&from, &to).await?;
         let shown = self.folders.shown(&to);

@@ -43,7 +43,7 @@ async fn carry_out(
     let name = call.principal.user().map_or("reader", |user| user.as_str());
     let mut reading = Reading::of(hub, call, &call.principal).await?;
     let done = nextcloud::done();
-    let unknown = |what: &str| nextcloud::refuse(404, &format!("there is no such {what}"));
+    let unknown = |what: &str| nextcloud::refuse(404, &format!("unknown {what}"));
     Ok(match request {
         Request::Levels => nextcloud::levels(),
         Request::Version => nextcloud::version(),
@@ -53,7 +53,7 @@ async fn carry_out(
         Request::CreateFolder(label) if reading.folders.find_by_name(&label).is_some() => taken(),
         Request::CreateFolder(label) => match reading.create_folder(&label) {
             Some(folder) => nextcloud::created_folder(&folder),
-            None => nextcloud::refuse(422, "a folder cannot be called so"),
+            None => nextcloud::refuse(422, "invalid folder name"),
         },
         Request::RenameFolder(folder, label) => {
             let to = label.folder().ok();
@@ -68,7 +68,7 @@ async fn carry_out(
                     done
                 }
                 (None, _) => unknown("folder"),
-                (_, None) => nextcloud::refuse(422, "a folder cannot be called so"),
+                (_, None) => nextcloud::refuse(422, "invalid folder name"),
             }
         }
         Request::DeleteFolder(number) => match reading.folders.find_by_number(number).cloned() {
@@ -93,7 +93,11 @@ async fn carry_out(
                 // A slow site must not block the reading of other requests.
                 drop(sent);
                 match reading.find(&address).await? {
-                    Discovery::Known(_) => nextcloud::refuse(409, "the feed is subscribed to"),
+                    Discovery::Known(_) => nextcloud::refuse(
+                        409,
+                        "there is already a \
+                    subscription to this feed",
+                    ),
                     Discovery::NotFound(error) => nextcloud::refuse(422, &error.to_string()),
                     Discovery::New(found) => {
                         let newest = reading.newest().await?;
@@ -158,7 +162,7 @@ async fn carry_out(
 
 /// Response to a folder name that is already in use.
 fn taken() -> RawResponse {
-    nextcloud::refuse(409, "a folder is called so")
+    nextcloud::refuse(409, "there is already a folder of this name")
 }
 
 impl Reading {

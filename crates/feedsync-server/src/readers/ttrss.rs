@@ -31,7 +31,7 @@ pub(crate) async fn answer(
     let asked = match ttrss::read(&sent.asked()) {
         Ok(asked) => asked,
         Err(Fault::NotFound { path }) => {
-            return Err(Problem::not_found(format!("there is nothing at {path:?}")));
+            return Err(Problem::not_found(format!("no resource has the path {path:?}")));
         }
         Err(fault) => {
             let refusal = ttrss::Refusal::IncorrectUsage;

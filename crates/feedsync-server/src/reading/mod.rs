@@ -56,7 +56,7 @@ impl From<ReadingError> for Refusal {
             }
             error => {
                 tracing::error!(%error, "cannot read a reading state");
-                Problem::unavailable("what you read cannot be had just now")
+                Problem::unavailable("the reading state cannot be read at the moment; try again")
             }
         })
     }
@@ -174,7 +174,7 @@ impl Reading {
 
 /// Newsreading of the hub; 404 if it has none.
 pub(crate) fn newsreading(hub: &Hub) -> Result<&Newsreading, Problem> {
-    let nothing = || Problem::not_found("this hub keeps no articles");
+    let nothing = || Problem::not_found("this hub does not fetch feeds for newsreaders");
     hub.newsreading.as_ref().ok_or_else(nothing)
 }
 

@@ -397,7 +397,7 @@ async fn with_a_certificate_every_connection_is_encrypted() {
     let config = Config { tls, ..Config::default() };
     let refused = serve(endpoint("hub"), config, std::future::pending()).await.unwrap_err();
     assert!(matches!(refused, ServeError::Certificate(_)), "{refused}");
-    assert!(refused.to_string().contains("hub.key: there is no private key"), "{refused}");
+    assert!(refused.to_string().contains("hub.key: the file contains no private key"), "{refused}");
 }
 
 #[tokio::test]

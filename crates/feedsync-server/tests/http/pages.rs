@@ -133,7 +133,7 @@ async fn a_new_item_comes_from_a_form_and_nothing_typed_is_lost() {
     assert_eq!(made.status(), StatusCode::SEE_OTHER);
     let place = text(&made, "location").to_owned();
     let shown = page(&hub, &place).await;
-    assert!(shown.contains("The item is created."));
+    assert!(shown.contains("The item was created."));
     assert!(shown.contains("<h1><bdi>Milk &#38; more</bdi>"), "{shown}");
     assert!(shown.contains("two\nlitres"));
     for (fields, field) in [
@@ -227,7 +227,7 @@ async fn untouched_fields_stay_identical() {
     ];
     let refused = post(&hub, ITEM, &fields).await;
     assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY);
-    assert!(html(refused).await.contains("Nothing is changed yet."));
+    assert!(html(refused).await.contains("You have not changed anything yet."));
     let fields = [
         ("action", "edit"),
         ("base", &*base),
@@ -280,7 +280,7 @@ async fn an_item_that_was_deleted_with_its_content_is_restored_with_a_new_one() 
     let edit = Edit { payload: Some(blank), deleted: Some(true) };
     hub.endpoint.edit(&notes(), &ItemId::new("a").unwrap(), None, edit).await.unwrap();
     let blank = page(&hub, ITEM).await;
-    assert!(blank.contains("deleted with its content"), "{blank}");
+    assert!(blank.contains("its content was dropped"), "{blank}");
     assert_eq!(blank.matches(">Restore</button>").count(), 1);
     let (seen, base) = (hidden(&blank, "seen"), hidden(&blank, "base"));
     let restore = |seen: &str, title: &'static str| {
@@ -298,7 +298,7 @@ async fn an_item_that_was_deleted_with_its_content_is_restored_with_a_new_one() 
         form.iter().map(|(name, value)| (*name, value.as_str())).collect()
     }
     for (seen, title, status, said) in [
-        (&*seen, " ", StatusCode::UNPROCESSABLE_ENTITY, "Type a title or a content"),
+        (&*seen, " ", StatusCode::UNPROCESSABLE_ENTITY, "Enter a title or a content"),
         ("x", "Milk", StatusCode::CONFLICT, "value=\"Milk\""),
     ] {
         let refused = post(&hub, ITEM, &borrowed(&restore(seen, title))).await;

@@ -17,7 +17,7 @@ async fn another_password_ends_the_other_sessions_and_no_token() {
     let (here, there) = (visitor(&world, "rita").await, visitor(&world, "rita").await);
     let program = bearer(&world.access("rita").await);
     let page = here.page(ACCOUNT).await;
-    assert_eq!(page.matches("this one</span>").count(), 1, "{page}");
+    assert_eq!(page.matches("this browser</span>").count(), 1, "{page}");
     let change = async |current: &str, new: &str, again: &str| {
         let fields = [("action", "password"), ("current", current), ("new", new), ("again", again)];
         here.post(ACCOUNT, &fields).await
@@ -41,7 +41,7 @@ async fn another_password_ends_the_other_sessions_and_no_token() {
     assert_eq!((act.user, &*act.action), (Some(user("rita")), "set password"));
     assert!(!act.detail.contains("staple"));
     sleep(RIGHTS_CACHE_TIME).await;
-    assert!(here.page(ACCOUNT).await.contains("this one</span>"));
+    assert!(here.page(ACCOUNT).await.contains("this browser</span>"));
     assert_eq!(there.get(ACCOUNT).await.status(), StatusCode::SEE_OTHER);
     assert_eq!(world.get("/collections/notes", &program).await, 200);
     let visitor = Visitor::new(&world.router);
@@ -246,7 +246,7 @@ async fn without_users_pages_are_open_and_say_so_until_there_is_one() {
     let visitor = Visitor::new(&hub.router);
     for path in ["/", "/pages/users", ACCOUNT, "/pages/login", "/pages/collections/notes"] {
         let page = visitor.page(path).await;
-        assert!(page.contains("whoever is on this machine may do everything"), "{path}");
+        assert!(page.contains("every program on this machine has full access"), "{path}");
         assert!(!page.contains(">Sign out<"), "{path}");
     }
     let add = async |name: &str, password: &str, administrator: bool| {

@@ -92,7 +92,7 @@ async fn starred_articles_stay_on_the_pages_after_unsubscribing() {
 async fn feeds_are_subscribed_to_named_filed_and_left() {
     let (room, anna) = reading(3).await;
     let home = seen(&anna, HOME).await;
-    assert!(home.contains("3 unread articles") && home.contains("Without a folder"), "{home}");
+    assert!(home.contains("3 unread articles") && home.contains("No folder"), "{home}");
     assert!(seen(&anna, "/").await.contains("href=\"/pages/reading\""));
 
     for (address, folder, said) in [
@@ -208,7 +208,7 @@ async fn users_cannot_see_or_mark_articles_of_others() {
     let (room, anna) = reading(2).await;
     let bob = Visitor::signed_in(&room.router, "bob", PASSWORD).await;
     let nobody = Visitor::new(&room.router);
-    assert!(seen(&bob, HOME).await.contains("You do not subscribe to anything yet."));
+    assert!(seen(&bob, HOME).await.contains("You have no subscriptions yet."));
     assert!(!seen(&bob, &format!("{LIST}?show=all")).await.contains("Title"));
     for page in ["articles/1", "feeds/1", "articles?feed=1", "articles?folder=9", "articles/x"] {
         let page = format!("{HOME}/{page}");

@@ -218,7 +218,7 @@ async fn lists_and_everything_go_in_and_out() {
     assert_eq!(answer.status(), StatusCode::OK);
     let page = html(answer).await;
     assert!(
-        page.contains("Taken in: 1 feed, 1 change.") && page.contains("Not taken in: 1"),
+        page.contains("Imported: 1 feed, 1 change.") && page.contains("Not imported: 1"),
         "{page}"
     );
     assert!(page.contains("javascript:alert(1)") && crate::browsing::faults(&page).is_empty());
@@ -243,7 +243,7 @@ async fn lists_and_everything_go_in_and_out() {
     let bob = Visitor::signed_in(&room.router, "bob", PASSWORD).await;
     let own = bob.form(HOME).await;
     let page = html(bob.upload(TRANSFER, &own, &everything, &[]).await).await;
-    assert!(page.contains("Taken in: 2 feeds"), "{page}");
+    assert!(page.contains("Imported: 2 feeds"), "{page}");
     assert_eq!(room.told("bob", "miniflux/v1/entries?starred=1").await["total"], 1);
     assert!(room.log("bob").await.contains("\"star\""));
 

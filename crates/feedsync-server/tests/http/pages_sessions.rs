@@ -69,7 +69,7 @@ async fn a_browser_is_led_to_sign_in_and_back_to_what_it_asked_for() {
     let wrong = visitor.sign_in("rita", "battery staple", &to).await;
     assert_eq!(wrong.status(), StatusCode::FORBIDDEN);
     let again = html(wrong).await;
-    assert!(again.contains("value=\"rita\"") && again.contains("not the name and the password"));
+    assert!(again.contains("value=\"rita\"") && again.contains("Wrong user name or password"));
     assert!(!again.contains("battery staple"), "{again}");
     assert_eq!(hidden(&again, "to").unwrap(), asked);
     assert_eq!(visitor.cookie("feedsync-session"), None);

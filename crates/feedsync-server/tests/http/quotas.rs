@@ -183,7 +183,7 @@ async fn an_upload_that_breaks_off_leaves_no_file_and_no_blob() {
         let cut = hub.send(request(method, path, &headers, parts())).await;
         assert_eq!(cut.status(), StatusCode::BAD_REQUEST, "{path}");
         let problem = String::from_utf8(bytes(cut).await.to_vec()).unwrap();
-        assert!(problem.contains("broke off"), "{problem}");
+        assert!(problem.contains("declared length"), "{problem}");
     }
     assert_eq!(files(), before);
     assert_eq!(size(directory.path()), held);

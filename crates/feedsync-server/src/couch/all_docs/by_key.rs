@@ -39,7 +39,7 @@ pub(super) fn read(parameters: &Parameters, keys: Node<'_>) -> Result<Vec<Key>, 
     let id = |key: Node<'_>| text(key)?.parse().ok();
     let keys: Vec<Key> = keys.map(|key| (key.raw().to_owned(), id(key))).collect();
     if keys.iter().map(|(key, _)| key.len()).sum::<usize>() > MAX_KEY_BYTES {
-        let reason = format_args!("the keys of a request are {MAX_KEY_BYTES} bytes at most");
+        let reason = format_args!("the keys of a request can have at most {MAX_KEY_BYTES} bytes");
         return Err(RefusalKind::TooLarge.with_reason(reason));
     }
     Ok(keys)

@@ -38,10 +38,10 @@ impl Changes {
             None => self.page(None, self.left).await?,
         };
         if self.admitted.elapsed() >= RIGHTS_CACHE_TIME && !self.may_go_on().await {
-            return Err(broken("whoever asks may use the database no longer"));
+            return Err(broken("the client may no longer use the database"));
         }
         if database.epoch != self.epoch {
-            return Err(broken("the database is another one by now"));
+            return Err(broken("the database was dropped and created again"));
         }
         // There is nothing to read after the last change.
         let is_end = is_end || !self.request.is_descending && reached >= database.last;

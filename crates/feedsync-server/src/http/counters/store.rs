@@ -47,12 +47,12 @@ impl Timings {
     pub(crate) fn render(&self, page: &mut Page) {
         let operations = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let name = "feedsync_store_seconds";
-        page.head(name, "histogram", "Time that operations of the store took");
+        page.head(name, "histogram", "Duration of store operations");
         for (operation, counted) in operations.iter() {
             counted.times.render(page, name, &format!("operation=\"{operation}\""));
         }
         let name = "feedsync_store_failures_total";
-        page.head(name, "counter", "Operations of the store that failed or were refused");
+        page.head(name, "counter", "Store operations that failed or were refused");
         for (operation, counted) in operations.iter() {
             page.line(name, &format!("operation=\"{operation}\""), counted.failures);
         }

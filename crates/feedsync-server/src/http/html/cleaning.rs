@@ -13,7 +13,7 @@ use crate::http::{current_request, permits};
 /// Number of requests whose HTML is cleaned at once.
 const MAX_CONCURRENT: usize = 2;
 
-const FULL: &str = "too much HTML is being made safe at once";
+const FULL: &str = "too much HTML is being sanitized at the moment; try again later";
 
 /// Admission of work on HTML. Cheap to clone.
 #[derive(Clone)]

@@ -120,7 +120,7 @@ pub(crate) async fn mark(
         },
         _ => match form.text("untag").parse::<Tag>() {
             Ok(tag) => (of(Marking { untag: vec![tag], ..Marking::default() }), "untagged"),
-            Err(_) => return Err(Problem::bad_request("there is no such button")),
+            Err(_) => return Err(Problem::bad_request("the form has no such action")),
         },
     };
     reading.mark(&marking).await?;
@@ -202,7 +202,7 @@ fn number(call: &Call) -> Result<ArticleNumber, Problem> {
 }
 
 fn unknown() -> Problem {
-    Problem::not_found("there is no such article in what you read")
+    Problem::not_found("none of your subscriptions has this article")
 }
 
 /// An article of a subscribed feed, or a starred or tagged one of another.

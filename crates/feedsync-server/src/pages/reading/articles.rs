@@ -154,7 +154,7 @@ pub(crate) async fn mark(
         reading.mark_part(&list.selection(0), part, last).await?;
         "all"
     } else {
-        return Err(Problem::bad_request("there is no such button"));
+        return Err(Problem::bad_request("the form has no such action"));
     };
     let mut address = list.page(call.base.path());
     if let Some(from) = from {
@@ -174,10 +174,13 @@ pub(super) fn said(word: &str) -> &'static str {
         "read" => "Marked as read.",
         "unread" => "Marked as unread.",
         "starred" => "Starred.",
-        "unstarred" => "The star is taken away.",
-        "all" => "Marked as read. What came since this was shown is as it was.",
+        "unstarred" => "Star removed.",
+        "all" => {
+            "Marked as read. Articles that arrived since the list was loaded are not \
+        affected."
+        }
         "tagged" => "Tagged.",
-        "untagged" => "The tag is taken away.",
+        "untagged" => "Tag removed.",
         _ => "",
     }
 }

@@ -118,7 +118,7 @@ pub(crate) async fn change(
             reading.file(vec![(address, Action::Unsubscribe)]).await?;
             return see_other(&with(&home(root), "said", "unsubscribed"));
         }
-        _ => return Err(Problem::bad_request("there is no such button")),
+        _ => return Err(Problem::bad_request("the form has no such action")),
     };
     see_other(&with(&feed_page(root, number), "said", said))
 }
@@ -126,7 +126,7 @@ pub(crate) async fn change(
 fn found<'r>(reading: &'r Reading, call: &Call) -> Result<&'r FeedView, Problem> {
     let number = call.segment("number").parse::<FeedNumber>().ok();
     let feed = number.and_then(|number| reading.subscription_view.feed(number));
-    feed.ok_or_else(|| Problem::not_found("you do not subscribe to this feed"))
+    feed.ok_or_else(|| Problem::not_found("you have no subscription to this feed"))
 }
 
 async fn shown(
@@ -149,8 +149,8 @@ async fn shown(
     let shown = FeedPage {
         script: &READING.name,
         said: match call.query.text("said").unwrap_or_default() {
-            "saved" => "It is called and filed so.",
-            "asked" => "It is asked now. Look again in a moment.",
+            "saved" => "The title and folder were saved.",
+            "asked" => "The feed is being refreshed. Reload this page in a moment.",
             _ => "",
         },
         page: feed_page(&frame.root, feed.number()),

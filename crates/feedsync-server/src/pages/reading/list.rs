@@ -55,7 +55,8 @@ impl List {
         lists.extend(tag.map(ListSource::Tag));
         lists.extend(is_set("starred").then_some(ListSource::Starred));
         if lists.len() > 1 {
-            let detail = "a list is of one feed, folder or tag, or of what is starred";
+            let detail = "a list shows only one of: a feed, a folder, a tag, or the starred \
+            articles";
             return Err(Problem::bad_request(detail));
         }
         let words = query.text("q").unwrap_or_default().trim().to_owned();
@@ -97,7 +98,7 @@ impl List {
                 let feed = reading.subscription_view.feed(*feed).ok_or_else(|| unknown("feed"))?;
                 feed.title().to_owned()
             }
-            ListSource::Folder(FolderNumber::TOP) => "Without a folder".to_owned(),
+            ListSource::Folder(FolderNumber::TOP) => "No folder".to_owned(),
             ListSource::Folder(number) => {
                 let folder = reading.folders.find_by_number(*number);
                 let shown = folder.and_then(|folder| reading.folders.shown(folder));

@@ -116,7 +116,7 @@ pub(crate) async fn change(
             let address = match reading.find(&address).await? {
                 Discovery::Known(address) | Discovery::New(FoundFeed { address, .. }) => address,
                 Discovery::NotFound(error) => {
-                    let address_error = sentence(format!("there is no feed to read: {error}"));
+                    let address_error = sentence(format!("no feed found: {error}"));
                     return again(Draft { address_error, ..draft }).await;
                 }
             };
@@ -129,7 +129,7 @@ pub(crate) async fn change(
             reading.make_due(&feeds).await?;
             "asked"
         }
-        _ => return Err(Problem::bad_request("there is no such button")),
+        _ => return Err(Problem::bad_request("the form has no such action")),
     };
     see_other(&with(&home(call.base.path()), "said", said))
 }
@@ -145,9 +145,9 @@ async fn shown(
     let frame = Frame::of(hub, call).await?;
     let root = frame.root.clone();
     let said = match call.query.text("said").unwrap_or_default() {
-        "subscribed" => "You subscribe to it. Its articles come as soon as it is fetched.",
-        "unsubscribed" => "You do not subscribe to it any more. Your marks are kept.",
-        "asked" => "Your feeds are asked now. Look again in a moment.",
+        "subscribed" => "Subscribed. The articles appear as soon as the feed has been fetched.",
+        "unsubscribed" => "Unsubscribed. Your read marks, stars and tags are kept.",
+        "asked" => "Your feeds are being refreshed. Reload this page in a moment.",
         _ => "",
     };
     page(permit, call, status, move || {

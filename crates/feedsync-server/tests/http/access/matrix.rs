@@ -186,7 +186,7 @@ async fn verdict(response: Response<Body>, target: &str) -> Verdict {
             assert_eq!(challenges, 2, "Basic and Bearer");
             Verdict::SignIn
         }
-        403 if told.contains("who signed in may not do this here") => Verdict::Forbidden,
+        403 if told.contains("your account or token does not permit this") => Verdict::Forbidden,
         404 if told.contains(&format!("there is no collection {target}")) => Verdict::Hidden,
         404 if told.contains("there is no blob") => Verdict::Hidden,
         500.. => panic!("a fault is no verdict: {status}"),

@@ -184,7 +184,7 @@ async fn the_database_of_a_collection_is_for_its_editors() {
         let refused = if reads == 200 { 403 } else { 404 };
         assert_eq!(status, refused, "{name}");
         let reason = told["reason"].as_str().unwrap();
-        assert_eq!(reason.contains("keep at least 1000 revisions"), limits == 200, "{reason}");
+        assert_eq!(reason.contains("set at least 1000 revisions"), limits == 200, "{reason}");
         // Actions that belong to the collection are refused for its database.
         for (method, path) in
             [(&delete, "/notes"), (&put, "/notes/_security"), (&post, "/notes/_purge")]
