@@ -11,8 +11,8 @@ mod replicas;
 
 use std::process::Child;
 
-use feedsync_client::fetch::{Fetcher, Login, LoginOrigin, Logins, Policy, Private, Url, address};
 use feedsync_client::{ReaderFile, RemoteLog, StoredReader};
+use feedsync_fetch::{Fetcher, Login, LoginOrigin, Logins, Policy, Private, Url, address};
 use feedsync_log::Millis;
 use feedsync_reading_state::{Action, ArticleId, FeedAddress};
 use feedsync_store::{Environment as _, SystemEnvironment};

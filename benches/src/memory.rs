@@ -10,8 +10,8 @@ use std::process::Child;
 use std::sync::Arc;
 use std::time::Instant;
 
-use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_client::{Direction, NoProgress, Session};
+use feedsync_fetch::{Fetcher, Policy, Private};
 use feedsync_server::{Config, Limits};
 use feedsync_store::NewRemote;
 use tempfile::TempDir;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use feedsync_aggregator::{ArticleText, Library, NewArticle, Poll, PolledDocument, SqliteLibrary};
 use feedsync_aggregator::{FeedSchedule, Newsreading, Person, Readers, WebFinder};
-use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_endpoint::Endpoint;
+use feedsync_fetch::{Fetcher, Policy, Private};
 use feedsync_log::Millis;
 use feedsync_reader_api::FeedNumber;
 use tokio::sync::Notify;

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_client::replicate::{
     RemoteDatabase, Replica, Replication, ReplicationProgress, RetryPolicy, StoredDatabase,
 };
 use feedsync_couch::replication::RejectedDocument;
 use feedsync_endpoint::Endpoint;
+use feedsync_fetch::{Fetcher, Policy, Private};
 use feedsync_store::{EndpointName, SqliteStore, SystemEnvironment};
 use tempfile::TempDir;
 

@@ -13,7 +13,7 @@ use axum::Router;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use feedsync_aggregator::FeedView;
-use feedsync_client::fetch::{Fetched, Fetcher, Policy, Private, Request, Validators, address};
+use feedsync_fetch::{Fetched, Fetcher, Policy, Private, Request, Validators, address};
 use feedsync_log::Millis;
 use feedsync_store::{Environment as _, SystemEnvironment};
 use tempfile::TempDir;

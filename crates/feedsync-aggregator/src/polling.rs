@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::library::{DueFeed, Library, LibraryError, Poll, PollChanges, PollState};
-use feedsync_client::fetch::{Fetcher, shown_text};
 use feedsync_endpoint::Endpoint;
+use feedsync_fetch::{Fetcher, shown_text};
 use feedsync_log::Millis;
 use feedsync_reader_api::FeedNumber;
 use tokio::sync::Notify;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand};
-use feedsync_client::fetch::{Url, address};
 use feedsync_core::Format;
+use feedsync_fetch::{Url, address};
 use feedsync_store::EndpointName;
 
 use crate::commands;

@@ -5,8 +5,8 @@ use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use feedsync_client::LoginFile;
-use feedsync_client::fetch::{Fetcher, Logins, Policy, Private, address, shown_text, with_scheme};
 use feedsync_core::Payload;
+use feedsync_fetch::{Fetcher, Logins, Policy, Private, address, shown_text, with_scheme};
 use feedsync_formats::{Limits, Mode, ReadOptions, read_item, with_charset};
 use http::header::CONTENT_TYPE;
 

@@ -2,9 +2,9 @@
 
 pub(crate) mod people;
 
-use feedsync_client::fetch::without_credentials;
 use feedsync_core::{Item, Payload, Update, Version};
 use feedsync_endpoint::Period;
+use feedsync_fetch::without_credentials;
 use feedsync_formats::{Entry, entry};
 use feedsync_store::{Collection, Discarded, Moment, Remote, StoredItem};
 use serde_json::{Map, Value, json};

@@ -10,15 +10,16 @@
 use std::time::Duration;
 
 use feedsync_core::{Related, RelatedKind};
+use feedsync_fetch::{
+    FetchError, Fetched, Request, Url, Validators, address, is_private, shown_text,
+    without_credentials,
+};
 use feedsync_formats::CHANGES_RELATION;
 use feedsync_store::{CollectionName, NewRemote, Remote, Subscription};
 
+use crate::address::with_credentials;
 use crate::document::{DocumentReader, Page};
 use crate::error::SyncError;
-use crate::fetch::{
-    FetchError, Fetched, Request, Url, Validators, address, is_private, shown_text,
-    with_credentials, without_credentials,
-};
 use crate::progress::NoProgress;
 use crate::pull::page_url;
 use crate::session::Session;

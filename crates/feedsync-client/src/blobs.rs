@@ -6,13 +6,13 @@
 use std::collections::BTreeSet;
 
 use feedsync_core::{Item, Payload};
+use feedsync_fetch::{Fetched, Request, Response, Url};
 use feedsync_formats::blobs;
 use feedsync_store::{Digest, StoredItem};
 use http::StatusCode;
 use http::header::ETAG;
 
 use crate::error::SyncError;
-use crate::fetch::{Fetched, Request, Response, Url};
 use crate::report::Warning;
 use crate::session::Run;
 

@@ -5,13 +5,12 @@ use feedsync_core::window::Conclusion;
 use feedsync_core::{ItemId, Sharing};
 use feedsync_endpoint::SeenVersions;
 use feedsync_endpoint::subscriber::leads_back;
+use feedsync_fetch::{FetchError, Fetched, Request, Url, address, shown};
 use feedsync_formats::Reading;
 
+use crate::address::{with_credentials, with_pairs};
 use crate::document::{DocumentReader, Page};
 use crate::error::SyncError;
-use crate::fetch::{
-    FetchError, Fetched, Request, Url, address, shown, with_credentials, with_pairs,
-};
 use crate::progress::Step;
 use crate::session::Run;
 use crate::wire::{ACCEPT_FEED, Origin};

@@ -2,10 +2,10 @@
 //!
 //! This module does not change a `Run`, so that one page can be read while the one before it is stored.
 
+use feedsync_fetch::{Fetched, Fetcher, Request, Response, Url, Validators, shown};
 use feedsync_formats::{MEDIA_TYPES, Reading};
 
 use crate::error::SyncError;
-use crate::fetch::{Fetched, Fetcher, Request, Response, Url, Validators, shown};
 use crate::progress::{Progress, Step};
 use crate::wire::{Decoded, Origin, ResponseBody, decode};
 

@@ -4,7 +4,7 @@ use feedsync_endpoint::EndpointError;
 use feedsync_formats::ReadError;
 use feedsync_store::{CollectionName, Moment, StoreError};
 
-use crate::fetch::FetchError;
+use feedsync_fetch::FetchError;
 
 /// Reason for the failure of a synchronisation with a remote.
 #[derive(Debug, thiserror::Error)]

@@ -2,12 +2,12 @@
 
 use std::pin::Pin;
 
+use feedsync_fetch::{Fetched, Fetcher, Request, Response, Url};
 use http::HeaderValue;
 use http::header::HeaderName;
 use tokio::time::{Instant, sleep_until};
 
 use crate::events::{Event, Parser};
-use crate::fetch::{Fetched, Fetcher, Request, Response, Url};
 use crate::watch::Pace;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");

@@ -1,9 +1,10 @@
 //! Reading and writing remote feeds over HTTP: pull, push, sync, follow.
 //!
-//! [`fetch`] makes all outbound requests of the program, within its limits. [`Session::sync`] synchronises
+//! All requests are made by a [`feedsync_fetch::Fetcher`], within its limits. [`Session::sync`] synchronises
 //! one collection with one remote: a hub, or any feed on any web server. [`Watch`] decides when to
 //! synchronise, and [`Schedule`] reads the subscriptions of collections.
 
+mod address;
 mod aggregate;
 mod atomic_file;
 mod blobs;
@@ -11,7 +12,6 @@ mod complete;
 mod document;
 mod error;
 mod events;
-pub mod fetch;
 mod follow;
 mod incoming;
 #[cfg(feature = "log")]

@@ -17,7 +17,7 @@ use feedsync_log::{Event, LogRequest, LogResponse, PendingRecord, RecordId, Sess
 use feedsync_store::StoreError;
 use tokio::time::sleep;
 
-use crate::fetch::FetchError;
+use feedsync_fetch::FetchError;
 
 pub use copy::{CopyError, LogCopy};
 pub use file::FileLog;

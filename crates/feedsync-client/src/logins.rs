@@ -4,7 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::fetch::Logins;
+use feedsync_fetch::Logins;
+
 use crate::private_file::{PrivateFile, PrivateFileError};
 
 /// The file of logins in a directory: JSON by origin.

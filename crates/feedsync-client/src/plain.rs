@@ -2,11 +2,11 @@
 //! requested it. An entry keeps all of its content, including its `atom:source` (RFC 4287 4.2.11).
 
 use feedsync_endpoint::PlainItem;
+use feedsync_fetch::{Response, shown};
 use feedsync_formats::{Plain, ReadError, ReadOptions, read_plain};
 use feedsync_store::RemoteState;
 
 use crate::error::SyncError;
-use crate::fetch::{Response, shown};
 use crate::progress::Step;
 use crate::report::Warning;
 use crate::session::Run;

@@ -3,12 +3,13 @@
 use feedsync_core::window::{self, Conclusion, Reason, Step, without_complete};
 use feedsync_core::{Related, RelatedKind, Sharing, Timestamp};
 use feedsync_endpoint::subscriber::{self, Judgement, after_both, is_complete_feed};
+use feedsync_fetch::{FetchError, Response, Url, Validators, shown};
 use feedsync_store::{ChangeNumber, Moment, RemoteState};
 
+use crate::address::with_pairs;
 use crate::complete::CompleteFeed;
 use crate::document::Page;
 use crate::error::SyncError;
-use crate::fetch::{FetchError, Response, Url, Validators, shown, with_pairs};
 use crate::report::Warning;
 use crate::session::Run;
 use crate::wire::Origin;

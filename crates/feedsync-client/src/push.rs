@@ -5,6 +5,7 @@
 //! skipped, and the others are sent.
 
 use feedsync_endpoint::{Counts, EndpointError};
+use feedsync_fetch::{FetchError, Fetched, Request, Url, shown};
 use feedsync_formats::media_type;
 use feedsync_store::{ChangeNumber, Collection, Origin, PageLimit, RemoteState, StoredItem};
 use http::StatusCode;
@@ -12,7 +13,6 @@ use serde::Deserialize;
 
 use crate::document::PAGE_BYTES;
 use crate::error::SyncError;
-use crate::fetch::{FetchError, Fetched, Request, Url, shown};
 use crate::progress::Step;
 use crate::report::{RefusedItem, Side, Warning};
 use crate::session::Run;

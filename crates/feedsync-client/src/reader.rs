@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 use feedsync_endpoint::EndpointError;
 use feedsync_endpoint::documents::DocumentsError;
+use feedsync_fetch::shown_text;
 use feedsync_log::{Device, Event, LogResponse, Position, RecordId, Session, Stop};
 use feedsync_reading_state::{Replica, ReplicaError, SnapshotError};
 use feedsync_store::StoreError;
 
-use crate::fetch::shown_text;
 use crate::log::{Follower, LogAccess, LogError, synchronise};
 use crate::private_file::{Lock, PrivateFile, PrivateFileError};
 

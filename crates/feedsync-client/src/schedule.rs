@@ -11,13 +11,13 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
+use feedsync_fetch::{Fetcher, RetryAfter};
 use feedsync_store::{Moment, Remote, RemoteState, StoreError, Subscription};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::aggregate::SubscriptionOptions;
 use crate::error::SyncError;
-use crate::fetch::{Fetcher, RetryAfter};
 use crate::progress::NoProgress;
 use crate::report::SyncReport;
 use crate::session::{Direction, Session};
@@ -139,7 +139,7 @@ impl Schedule {
     }
 
     async fn read_and_log(&self, remote: &Remote) {
-        let (collection, url) = (&remote.collection, crate::fetch::shown_text(&remote.url));
+        let (collection, url) = (&remote.collection, feedsync_fetch::shown_text(&remote.url));
         match self.read(remote).await {
             Ok(None) | Err(SyncError::NotYet { .. } | SyncError::Forgotten { .. }) => {}
             Ok(Some(report)) => {

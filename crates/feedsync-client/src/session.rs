@@ -12,17 +12,18 @@ use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
 use feedsync_endpoint::{Conclusion, Endpoint, Source};
+use feedsync_fetch::{
+    Fetched, Fetcher, Request, Response, RetryAfter, Url, Validators, address, shown, shown_text,
+    without_credentials,
+};
 use feedsync_formats::CHANGES_RELATION;
 use feedsync_store::{ChangeNumber, Digest, Moment, Remote, RemoteState};
 use http::StatusCode;
 use tracing::Instrument as _;
 
+use crate::address::with_credentials;
 use crate::document::DocumentReader;
 use crate::error::SyncError;
-use crate::fetch::{
-    Fetched, Fetcher, Request, Response, RetryAfter, Url, Validators, address, bare, shown,
-    shown_text, with_credentials,
-};
 use crate::progress::Progress;
 use crate::push::PushOutcome;
 use crate::report::{SyncReport, Warning};
@@ -283,7 +284,7 @@ impl<'a> Run<'a> {
             return Ok(Peer::Feed(response));
         }
         // The body is not read: the hub's pages contain it.
-        let changes = Some(bare(&hub));
+        let changes = Some(without_credentials(hub.as_str()));
         self.remember(RemoteState { changes, read_only: false, ..self.state.clone() }).await?;
         Ok(Peer::Hub(with_credentials(hub, &self.remote.url)))
     }

@@ -6,12 +6,13 @@
 
 use std::time::Duration;
 
+use feedsync_fetch::address;
 use feedsync_store::{Moment, Notices, Remote, RemoteState};
 use tokio::time::{Instant, sleep_until};
 
+use crate::address::with_credentials;
 use crate::error::SyncError;
 use crate::events::Event;
-use crate::fetch::{address, with_credentials};
 use crate::follow::Follower;
 use crate::session::{Direction, Session};
 

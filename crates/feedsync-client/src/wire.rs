@@ -8,7 +8,7 @@ use feedsync_formats::{
 use feedsync_store::{Collection, StoredItem};
 use http::header::CONTENT_TYPE;
 
-use crate::fetch::{FetchError, Response};
+use feedsync_fetch::{FetchError, Response};
 
 /// For any feed: the formats of FeedSync first, then any other type that may contain one.
 pub(crate) const ACCEPT_FEED: &str = "application/atom+xml, application/rss+xml, text/x-opml, \

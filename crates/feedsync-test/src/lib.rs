@@ -9,5 +9,6 @@ pub mod json_feed;
 #[cfg(unix)]
 pub mod postgres;
 pub mod schedule;
+pub mod site;
 #[cfg(target_os = "linux")]
 pub mod small_disk;

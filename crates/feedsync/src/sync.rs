@@ -3,13 +3,13 @@
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 
-use feedsync_client::fetch::{
-    FetchError, Fetcher, Login as ClientLogin, LoginError, LoginOrigin, Logins, Policy, Private,
-    address, shown_text,
-};
 use feedsync_client::{
     Direction, NoProgress, Pace, Session, Side, SyncError, SyncReport as ClientReport, Warning,
     Watch,
+};
+use feedsync_fetch::{
+    FetchError, Fetcher, Login as ClientLogin, LoginError, LoginOrigin, Logins, Policy, Private,
+    address, shown_text,
 };
 use feedsync_store::{NewRemote, Remote, StoreError};
 use http::StatusCode;

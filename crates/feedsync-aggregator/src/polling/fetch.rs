@@ -6,9 +6,7 @@ use crate::library::{
     DueFeed, FeedHead, Library, LibraryError, MAX_DOCUMENT_ARTICLES, Poll, PollState,
     PolledDocument,
 };
-use feedsync_client::fetch::{
-    FetchError, Fetched, Fetcher, Request, Response, Url, Validators, address,
-};
+use feedsync_fetch::{FetchError, Fetched, Fetcher, Request, Response, Url, Validators, address};
 use feedsync_formats::{PublishedFeed, ReadOptions, charset, read_published};
 use feedsync_log::Millis;
 use feedsync_reading_state::{FeedAddress, IdentificationState, identify};

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use crate::library::{Library, LibraryError, PollState};
 use async_trait::async_trait;
-use feedsync_client::fetch::{Fetcher, Private};
 use feedsync_core::Format;
 use feedsync_endpoint::Endpoint;
+use feedsync_fetch::{Fetcher, Private};
 use feedsync_log::Millis;
 use feedsync_reading_state::{FeedAddress, IdentificationState};
 use feedsync_store::StoreError;

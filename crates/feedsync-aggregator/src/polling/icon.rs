@@ -1,7 +1,7 @@
 //! Fetches the icon of a feed's site when the feed has changed, at most once a month.
 
 use crate::library::{FeedHead, Icon, Library, LibraryError, MAX_ICON_BYTES, Origin};
-use feedsync_client::fetch::{Fetched, Fetcher, Request, address};
+use feedsync_fetch::{Fetched, Fetcher, Request, address};
 use feedsync_log::Millis;
 use feedsync_reading_state::FeedAddress;
 

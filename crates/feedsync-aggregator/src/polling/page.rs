@@ -6,7 +6,7 @@
 
 use std::cell::RefCell;
 
-use feedsync_client::fetch::Url;
+use feedsync_fetch::Url;
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::states::RawKind;
 use html5ever::tokenizer::{

@@ -5,8 +5,8 @@ use std::time::Duration;
 use axum::Router;
 use axum::routing::get;
 use feedsync_aggregator::{FeedFinder as _, FeedKind, FindError, FoundFeed, NamedFeed};
-use feedsync_client::fetch::{Policy, Private};
 use feedsync_endpoint::{NewUser, Password};
+use feedsync_fetch::{Policy, Private};
 use feedsync_reading_state::FeedAddress;
 use feedsync_store::UserName;
 

@@ -11,7 +11,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::get;
 use feedsync_aggregator::{MAX_DOCUMENT_ARTICLES, StoredFeed};
-use feedsync_client::fetch::{Policy, Private};
+use feedsync_fetch::{Policy, Private};
 use feedsync_reading_state::{ImportPolicy, ListedFeed, SubscriptionList};
 use flate2::Compression;
 use flate2::write::GzEncoder;

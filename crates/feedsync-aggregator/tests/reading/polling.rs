@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use feedsync_aggregator::{ArticleText, Selection, StoredFeed};
 use feedsync_aggregator::{FeedSchedule, MIN_POLL_INTERVAL};
-use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_endpoint::{NewUser, Password};
+use feedsync_fetch::{Fetcher, Policy, Private};
 use feedsync_store::UserName;
 
 use crate::scene::{BEGIN, Page, Scene, rss};

@@ -3,8 +3,8 @@
 use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
-use feedsync_client::fetch::Url;
 use feedsync_core::Format;
+use feedsync_fetch::Url;
 use feedsync_formats::sse::Dates;
 
 use crate::arguments;

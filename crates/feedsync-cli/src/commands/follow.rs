@@ -3,8 +3,8 @@
 use std::io::{IsTerminal as _, Write as _};
 
 use clap::Args;
-use feedsync_client::fetch::{shown_text, without_credentials};
 use feedsync_client::{Session, SyncError};
+use feedsync_fetch::{shown_text, without_credentials};
 use feedsync_store::CollectionName;
 use serde_json::json;
 

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use feedsync_client::LoginFile;
-use feedsync_client::fetch::{
+use feedsync_fetch::{
     FetchError, Fetched, Fetcher, Login as Kept, LoginOrigin, Logins, Policy, Private, Request,
     Url, address, shown_text,
 };

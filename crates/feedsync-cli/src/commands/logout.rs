@@ -2,7 +2,7 @@
 
 use clap::Args;
 use feedsync_client::LoginFile;
-use feedsync_client::fetch::{LoginOrigin, address};
+use feedsync_fetch::{LoginOrigin, address};
 
 use crate::context::Context;
 use crate::failure::Failure;

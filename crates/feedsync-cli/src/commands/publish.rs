@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use feedsync_client::fetch::Url;
 use feedsync_core::Format;
 use feedsync_endpoint::Settings;
+use feedsync_fetch::Url;
 use feedsync_store::CollectionName;
 use futures_util::future::select_all;
 use serde_json::Value;

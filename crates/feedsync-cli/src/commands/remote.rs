@@ -2,8 +2,8 @@
 
 use clap::{Args, Subcommand};
 use feedsync_client::Session;
-use feedsync_client::fetch::shown_text;
 use feedsync_endpoint::Period;
+use feedsync_fetch::shown_text;
 use feedsync_store::{CollectionName, Remote as Stored};
 
 use crate::commands::sync::failure;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
-use feedsync_client::fetch::with_scheme;
 use feedsync_client::replicate::{
     RemoteDatabase, Replica, Replicated, Replication, ReplicationError, ReplicationFilter,
     ReplicationProgress, RetryPolicy, StoredDatabase,
@@ -12,6 +11,7 @@ use feedsync_client::replicate::{
 use feedsync_couch::replication::RejectedDocument;
 use feedsync_couch::selector::Selector;
 use feedsync_couch::{ChangesFilter, DatabaseName, Json};
+use feedsync_fetch::with_scheme;
 use feedsync_store::{Environment, SystemEnvironment};
 use serde_json::json;
 
@@ -112,7 +112,7 @@ impl Replicate {
         }
         let patience = if self.continuous { RetryPolicy::UNBOUNDED } else { RetryPolicy::BOUNDED };
         let database = RemoteDatabase::new(context.way().fetcher()?, named, patience)?;
-        let waits = |error: &feedsync_client::fetch::FetchError, pause: std::time::Duration| {
+        let waits = |error: &feedsync_fetch::FetchError, pause: std::time::Duration| {
             warn(&format!("{error}; asking again in {:.1} s", pause.as_secs_f64()));
         };
         Ok(Arc::new(database.with_wait_callback(Arc::new(waits))))

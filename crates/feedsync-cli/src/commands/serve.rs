@@ -6,9 +6,9 @@ use std::sync::Arc;
 use clap::Args;
 use feedsync_aggregator::{FeedSchedule, Newsreading, Readers, WebFinder};
 use feedsync_aggregator::{Library, SqliteLibrary};
-use feedsync_client::fetch::{Fetcher, address};
 use feedsync_client::{Schedule, Session};
 use feedsync_endpoint::Endpoint;
+use feedsync_fetch::{Fetcher, address};
 use feedsync_server::configuration::{self, Sources, StoreAddress};
 use feedsync_server::{
     Config, HubParts, HubRegistration, LocalProof, ProxyAddress, ServeError, Serving, serve,

@@ -1,7 +1,7 @@
 //! `feedsync status`
 
 use clap::Args;
-use feedsync_client::fetch::shown_text;
+use feedsync_fetch::shown_text;
 use serde_json::{Value, json};
 
 use crate::context::Context;

@@ -1,9 +1,9 @@
 //! `feedsync subscribe` and `feedsync unsubscribe`
 
 use clap::Args;
-use feedsync_client::fetch::shown_text;
 use feedsync_client::{Session, SubscriptionOptions};
 use feedsync_endpoint::Period;
+use feedsync_fetch::shown_text;
 use feedsync_store::CollectionName;
 use serde_json::json;
 

@@ -5,9 +5,9 @@ mod watch;
 use std::collections::BTreeMap;
 
 use clap::Args;
-use feedsync_client::fetch::{shown_text, with_scheme};
 use feedsync_client::{Direction, Progress as Steps, Session, Side, Step, SyncError, SyncReport};
 use feedsync_core::Format;
+use feedsync_fetch::{shown_text, with_scheme};
 use feedsync_store::{CollectionName, NewCollection, NewRemote, Remote};
 use serde_json::{Value, json};
 
@@ -113,7 +113,7 @@ impl Sync {
                     None => "a new remote is an address: http://HOST/collections/NAME".to_owned(),
                 }));
             }
-            feedsync_client::fetch::address(named)?;
+            feedsync_fetch::address(named)?;
             if !known {
                 let new = NewCollection {
                     name: collection.clone(),

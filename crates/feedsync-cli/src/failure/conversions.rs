@@ -1,9 +1,9 @@
 //! Conversions of library errors into failures with exit codes and advice.
 
-use feedsync_client::fetch::{FetchError, address};
 use feedsync_client::{CopyError, LogError, LoginFileError, ReaderFileError, ReaderJoinError};
 use feedsync_endpoint::documents::DocumentsError;
 use feedsync_endpoint::{EditFailure, EndpointError, FileEditError, PeopleError, SettingError};
+use feedsync_fetch::{FetchError, address};
 use feedsync_formats::ReviseError;
 use feedsync_log::Stop;
 use feedsync_store::StoreError;

@@ -8,6 +8,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
+use feedsync_fetch::{
+    FetchError, Fetched, Fetcher, Request, Response, Url, shown, without_credentials,
+};
 use feedsync_log::{Append, Condition, Interruption, LogRequest, LogResponse, Range, Read, Stop};
 use http::header::{
     CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_MATCH,
@@ -15,9 +18,6 @@ use http::header::{
 };
 
 use super::{LogAccess, LogError, RECORDS_MEDIA_TYPE};
-use crate::fetch::{
-    FetchError, Fetched, Fetcher, Request, Response, Url, shown, without_credentials,
-};
 
 const GENERATION: HeaderName = HeaderName::from_static("log-generation");
 const COVERS: HeaderName = HeaderName::from_static("log-covers");

@@ -6,7 +6,7 @@ use feedsync_endpoint::documents::DocumentsError;
 use feedsync_store::StoreError;
 use http::StatusCode;
 
-use crate::fetch::FetchError;
+use feedsync_fetch::FetchError;
 
 /// Reason why a replication ended early.
 #[derive(Debug, thiserror::Error)]

@@ -11,11 +11,11 @@ use feedsync_couch::replication::{
     read_differences, read_documents, read_rejected_documents, write_request,
 };
 use feedsync_couch::{Json, quoted, text};
+use feedsync_fetch::{FetchError, Fetched, Fetcher, Request, Url, address, shown};
 use http::StatusCode;
 
 use super::batch_replicator::MAX_BYTES as MAX_DOCUMENT_BYTES;
 use super::{ChangesQuery, Replica, ReplicaLocalDocument, ReplicationError, ReplicationFilter};
-use crate::fetch::{FetchError, Fetched, Fetcher, Request, Url, address, shown};
 use crate::watch::Pace;
 
 const JSON: &str = "application/json";

@@ -5,8 +5,8 @@ use std::time::Duration;
 use feedsync_client::{SyncReport, Warning};
 use feedsync_core::{Format, Payload};
 use feedsync_store::Digest;
+use feedsync_test::site::{Act, Site, answer, document};
 
-use crate::site::{Act, Site, answer, document};
 use crate::world::{Hub, Peer};
 
 pub(crate) fn naming(digest: Digest) -> Payload {

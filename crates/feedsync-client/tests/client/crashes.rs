@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use feedsync_client::Direction;
+use feedsync_test::site::{Act, Site, answer};
 
-use crate::site::{Act, Site, answer};
 use crate::world::{Hub, Peer};
 
 /// Failure of a request.

@@ -1,8 +1,8 @@
 //! Credentials in the address of a remote are not in any report or stored record of a failure.
 
 use feedsync_client::{Direction, SyncError};
+use feedsync_test::site::{Site, answer};
 
-use crate::site::{Site, answer};
 use crate::world::Peer;
 
 const PUSH: Direction = Direction { pull: false, push: true };

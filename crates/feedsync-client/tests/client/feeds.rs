@@ -2,10 +2,10 @@
 
 use feedsync_client::{Direction, Side, SyncError, Warning};
 use feedsync_core::window;
+use feedsync_test::site::{Act, answer, raw};
 
 use crate::library::{feed, shared};
 use crate::scene::{ALL, FEED, Scene};
-use crate::site::{Act, answer, raw};
 use crate::world::notes;
 
 #[tokio::test]

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_client::{Direction, NoProgress, Session, SyncError};
 use feedsync_core::{Creation, Format};
 use feedsync_endpoint::Endpoint;
+use feedsync_fetch::{Fetcher, Policy, Private};
 use feedsync_formats::{Entry, compose};
 use feedsync_store::{EndpointName, NewCollection, NewRemote, SqliteStore, SystemEnvironment};
 use feedsync_test::small_disk::SmallDisk;

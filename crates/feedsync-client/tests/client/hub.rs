@@ -2,10 +2,10 @@
 
 use crate::scene::{ALL, FEED, Scene};
 use crate::world::{Hub, Peer, entry, notes};
-use feedsync_client::fetch::FetchError;
 use feedsync_client::{Direction, SyncError};
 use feedsync_core::{By, Creation, Format, Item, ItemId, MAX_CONFLICTS, Stamp, Timestamp};
 use feedsync_endpoint::Source;
+use feedsync_fetch::FetchError;
 use feedsync_formats::compose;
 
 #[tokio::test]

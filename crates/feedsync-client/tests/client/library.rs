@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use feedsync_core::{Format, Item, Payload, Related, RelatedKind, Sharing, Window};
 use feedsync_formats::{FeedHead, FeedWriter};
 
-use crate::site::{Answer, Asked, Site, answer};
+use feedsync_test::site::{Answer, Asked, Site, answer};
 
 type Files = Arc<Mutex<BTreeMap<String, Answer>>>;
 
@@ -44,7 +44,7 @@ fn lend(files: &Files, asked: &Asked) -> Answer {
     let found = files.lock().unwrap().get(&asked.target).cloned();
     let Some(found) = found else { return answer(404, &[], "") };
     let tag = asked.headers.get("if-none-match").map(|tag| format!("ETag: {tag}\r\n"));
-    let crate::site::Act::Send(bytes) = &found[0] else { return found };
+    let feedsync_test::site::Act::Send(bytes) = &found[0] else { return found };
     match tag {
         Some(tag) if String::from_utf8_lossy(bytes).contains(&tag) => answer(304, &[], ""),
         _ => found,

@@ -3,14 +3,14 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_client::{Direction, NoProgress, Session, SyncError, Warning};
 use feedsync_core::Format;
 use feedsync_endpoint::Retention;
+use feedsync_fetch::{Fetcher, Policy, Private};
 use feedsync_store::Moment;
+use feedsync_test::site::{Act, Answer, Asked, Site, answer};
 
 use crate::library::feed;
-use crate::site::{Act, Answer, Asked, Site, answer};
 use crate::world::{Hub, Peer, notes};
 
 const TOMBSTONES: Retention = Retention { changed_before: Moment::MAX, live: false };

@@ -1,11 +1,11 @@
 //! Logs at unusual addresses, and copies of them.
 
-use feedsync_client::fetch::{Fetcher, Policy, Private, address};
 use feedsync_client::{LogAccess as _, LogCopy, PendingLines, RemoteLog, synchronise};
+use feedsync_fetch::{Fetcher, Policy, Private, address};
 use feedsync_log::{LogRequest, LogResponse};
 
-use crate::fetch::gzipped;
-use crate::site::{Asked, Site, answer, redirect};
+use feedsync_test::site::gzipped;
+use feedsync_test::site::{Asked, Site, answer, redirect};
 
 fn log(site: &Site, path: &str) -> RemoteLog {
     let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();

@@ -6,7 +6,6 @@ mod credentials;
 mod databases;
 mod details;
 mod feeds;
-mod fetch;
 #[cfg(target_os = "linux")]
 mod full_disk;
 mod hub;
@@ -16,7 +15,6 @@ mod logins;
 mod logs;
 mod proxies;
 mod scene;
-mod site;
 mod sse;
 mod strangers;
 mod subscriptions;

@@ -7,9 +7,9 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use feedsync_client::fetch::{FetchError, Fetched, Fetcher, Policy, Private, Request, address};
+use feedsync_fetch::{FetchError, Fetched, Fetcher, Policy, Private, Request, address};
 
-use crate::site::{Site, document};
+use feedsync_test::site::{Site, document};
 
 const PROXIES: [&str; 6] =
     ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];

@@ -10,20 +10,20 @@ use std::time::Duration;
 
 use feedsync_aggregator::FeedSchedule;
 use feedsync_aggregator::{Library, SqliteLibrary};
-use feedsync_client::fetch::{FetchError, Fetcher, Policy, Private, address};
 use feedsync_client::replicate::{RemoteDatabase, Replica as _, ReplicationError, RetryPolicy};
 use feedsync_client::{
     Direction, LogAccess as _, LogError, NoProgress, Pace, RemoteLog, SubscriptionOptions,
     SyncError, Watch,
 };
 use feedsync_endpoint::NewUser;
+use feedsync_fetch::{FetchError, Fetcher, Policy, Private, address};
 use feedsync_log::{LogRequest, Millis};
 use feedsync_reading_state::FeedAddress;
 use feedsync_store::{Remote, RemoteState, Subscription, UserName};
+use feedsync_test::site::{Site, document};
 use tokio::time::timeout;
 
 use crate::blobs::naming;
-use crate::site::{Site, document};
 use crate::world::{Peer, notes};
 
 const PUBLIC: &str = "http://8.8.8.8/feed";
@@ -70,7 +70,7 @@ fn each_file_that_sends_requests_has_a_row() {
             let text: String = text.split_whitespace().collect();
             let asks = text.contains(".fetch(") || text.contains("fetcher()?.document(address");
             let path = path.strip_prefix(crates).unwrap().to_str().unwrap().replace('\\', "/");
-            if asks && !path.starts_with("feedsync-client/src/fetch") {
+            if asks && !path.starts_with("feedsync-fetch/") {
                 found.insert(path);
             }
         });

@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-use feedsync_client::fetch::{Fetcher, Login, LoginOrigin, Logins, Policy, Private, address};
 use feedsync_client::{Direction, NoProgress, Schedule, SubscriptionOptions, SyncError};
 use feedsync_core::{
     By, Creation, Format, Item, ItemId, Keep, MAX_CONFLICTS, Related, RelatedKind, Resolution,
     Resolved, Sharing, Stamp, Timestamp, Window,
 };
 use feedsync_endpoint::Source;
+use feedsync_fetch::{Fetcher, Login, LoginOrigin, Logins, Policy, Private, address};
 use feedsync_formats::compose;
 use feedsync_store::{Moment, Remote};
+use feedsync_test::site::answer;
 
 use crate::library::{Library, shared};
-use crate::site::answer;
 use crate::world::{Hub, Peer, entry, notes};
 
 const EVERY: Duration = Duration::from_secs(900);

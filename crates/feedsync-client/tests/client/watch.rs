@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use feedsync_client::{Direction, Pace, SyncTrigger, Watch};
+use feedsync_test::site::{Act, Site, answer};
 use tokio::time::timeout;
 
 use crate::library::shared;
-use crate::site::{Act, Site, answer};
 use crate::world::{Hub, Peer};
 
 const SOON: Duration = Duration::from_secs(10);

@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_client::{Direction, NoProgress, Session, SyncError, SyncReport};
 use feedsync_core::{Base, Creation, Edit, Format, Item, ItemId, Payload};
 use feedsync_endpoint::Endpoint;
+use feedsync_fetch::{Fetcher, Policy, Private};
 use feedsync_formats::{Entry, Revision, compose, revise};
 use feedsync_server::{Config, serve};
 use feedsync_store::{

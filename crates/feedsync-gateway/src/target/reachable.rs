@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use feedsync_bitsy::location::Location;
-use feedsync_client::fetch::is_public;
+use feedsync_fetch::is_public;
 use feedsync_server::LocalHubs;
 use url::Host;
 

@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use async_trait::async_trait;
-use feedsync_client::fetch::is_public;
+use feedsync_fetch::is_public;
 use url::Host;
 
 use crate::target::{Access, Authority};

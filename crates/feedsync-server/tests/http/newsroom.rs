@@ -10,8 +10,8 @@ use feedsync_aggregator::{
 use feedsync_aggregator::{
     FeedFinder, FeedKind, FeedSchedule, FindError, FoundFeed, NamedFeed, Newsreading, Readers,
 };
-use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_endpoint::{Endpoint, NewUser, Password};
+use feedsync_fetch::{Fetcher, Policy, Private};
 use feedsync_formats::ContentType;
 use feedsync_log::Millis;
 use feedsync_reader_api::ArticleNumber;

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use feedsync_aggregator::SqliteLibrary;
-use feedsync_client::fetch::shown_text;
 use feedsync_client::{LoginFile, LoginFileError};
 use feedsync_core::{Item, MAX_CONFLICTS, MAX_INCOMING_UPDATES, Payload};
 use feedsync_endpoint::{AGGREGATED, MAX_ITEM_BYTES, Settings, is_database};
+use feedsync_fetch::shown_text;
 use feedsync_store::{
     Collection, CollectionName, Digest, PRIVATE_TO, PageLimit, StoreError, item_bytes,
 };

@@ -96,7 +96,7 @@ impl Gateway<'_> {
 /// Whether two texts name the same feed. A gateway writes addresses as browsers do.
 fn is_same(feed: &str, named: &str) -> bool {
     let bare = |text: &str| text.trim_end_matches('/').to_owned();
-    let parsed = feedsync_client::fetch::address(named).map(|url| url.to_string());
+    let parsed = feedsync_fetch::address(named).map(|url| url.to_string());
     bare(feed) == bare(named) || parsed.is_ok_and(|named| bare(feed) == bare(&named))
 }
 

@@ -1,7 +1,7 @@
 //! `feedsync gateway subscribe`, `unsubscribe`, `pause`, `resume` and `follow`
 
 use clap::Args;
-use feedsync_client::fetch::with_scheme;
+use feedsync_fetch::with_scheme;
 use http::Method;
 use serde_json::json;
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use feedsync_client::fetch::{address, with_scheme};
 use feedsync_client::{FileLog, LogAccess, RemoteLog, StoredLog};
+use feedsync_fetch::{address, with_scheme};
 use feedsync_log::Stop;
 use feedsync_store::{CollectionName, Environment as _, SystemEnvironment};
 

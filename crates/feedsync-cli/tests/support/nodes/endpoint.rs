@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_client::{Direction, NoProgress, Session};
 use feedsync_core::{Creation, Edit, Format, Item, ItemId, Keep, Payload, Resolution, Resolved};
 use feedsync_endpoint::Endpoint;
+use feedsync_fetch::{Fetcher, Policy, Private};
 use feedsync_formats::{Entry, compose};
 use feedsync_store::{
     CollectionName, EndpointName, MemoryStore, NewCollection, NewRemote, PageLimit, Remote,

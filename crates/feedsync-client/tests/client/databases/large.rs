@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_client::replicate::{RemoteDatabase, Replication, ReplicationPace, RetryPolicy};
 use feedsync_endpoint::documents::Edits;
+use feedsync_fetch::{Fetcher, Policy, Private};
 use feedsync_server::Config;
+use feedsync_test::site::{Act, Site, answer};
 
 use super::Shelf;
 use super::remote::{at, run, served};
 use super::world::Rough;
-use crate::site::{Act, Site, answer};
 
 /// A slow response is read to its end, however long it takes.
 #[tokio::test]

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use feedsync_client::fetch::{Fetcher, Policy, Private};
 use feedsync_client::replicate::{
     RemoteDatabase, Replica, Replicated, Replication, ReplicationError, ReplicationFilter,
     ReplicationPace, RetryPolicy,
 };
 use feedsync_endpoint::documents::Edits;
+use feedsync_fetch::{Fetcher, Policy, Private};
 use feedsync_server::Config;
+use feedsync_test::site::{Act, Site, answer};
 
 use super::world::{Absent, Rough, selected};
 use super::{NoProgress, Shelf, replicated};
 use crate::crashes::{FAULTS, faulty};
-use crate::site::{Act, Site, answer};
 
 pub(super) fn at(base: &str) -> Arc<dyn Replica> {
     let policy = Policy { idle: Duration::from_secs(5), ..Policy::new(Private::Allowed) };
@@ -325,10 +325,11 @@ async fn refusal_by_a_proxy_refuses_no_document() {
     for part in ["_bulk_get", "_bulk_docs", "_revs_diff"] {
         for status in [400, 403, 422] {
             let (one, other) = with_documents(1, 3).await;
-            let html = move |asked: &crate::site::Asked, to| match asked.target.contains(part) {
-                true => answer(status, &[("Content-Type", "text/html")], "<html>"),
-                false => vec![Act::Pass { to, bytes: usize::MAX }],
-            };
+            let html =
+                move |asked: &feedsync_test::site::Asked, to| match asked.target.contains(part) {
+                    true => answer(status, &[("Content-Type", "text/html")], "<html>"),
+                    false => vec![Act::Pass { to, bytes: usize::MAX }],
+                };
             let (to, from) = match part {
                 "_bulk_get" => (one.serve(Config::default()).await, true),
                 _ => (other.serve(Config::default()).await, false),

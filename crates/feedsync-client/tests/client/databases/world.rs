@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use feedsync_client::fetch::FetchError;
 use feedsync_client::replicate::{
     ChangesQuery, Replica, ReplicaLocalDocument, Replication, ReplicationError, ReplicationFilter,
     ReplicationPace,
@@ -23,6 +22,7 @@ use feedsync_couch::replication::{
 use feedsync_couch::selector::Selector;
 use feedsync_couch::{ChangesFilter, DocumentId, Json, Revision};
 use feedsync_endpoint::documents::{Edits, purge_documents};
+use feedsync_fetch::FetchError;
 use feedsync_store::{Image, MemoryStore};
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom as _;

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 
 use axum::Router;
 use feedsync_aggregator::{FeedFinder, FindError, FoundFeed, MAX_FINDS, NamedFeed, WebFinder};
-use feedsync_client::fetch::{Fetcher, Policy, Private};
+use feedsync_fetch::{Fetcher, Policy, Private};
 use feedsync_reading_state::FeedAddress;
 use futures_util::future::join_all;
 use http::{Method, StatusCode, Uri};

@@ -3,8 +3,8 @@
 use http::header::{HeaderMap, LINK};
 use reqwest::Url;
 
-use crate::fetch::address::is_http;
-use crate::fetch::redirect::reference;
+use crate::address::is_http;
+use crate::redirect::reference;
 
 /// Returns the target of the first link with a relation.
 pub(crate) fn find(headers: &HeaderMap, base: &Url, relation: &str) -> Option<Url> {

@@ -1,6 +1,7 @@
 //! A web server that responds as a test defines, including invalid responses.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,37 +11,50 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// A request as it arrived.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
-    pub(crate) method: String,
-    pub(crate) target: String,
-    pub(crate) headers: BTreeMap<String, String>,
-    pub(crate) body: Vec<u8>,
+pub struct Asked {
+    /// Method.
+    pub method: String,
+    /// Target of the request line: path and query.
+    pub target: String,
+    /// Headers, by their names in lower case.
+    pub headers: BTreeMap<String, String>,
+    /// The body, as it was sent.
+    pub body: Vec<u8>,
 }
 
 /// An action of the server before it closes the connection.
 #[derive(Debug, Clone)]
-pub(crate) enum Act {
+pub enum Act {
+    /// Sends bytes.
     Send(Vec<u8>),
+    /// Sends nothing for a time.
     Pause(Duration),
+    /// Sends bytes again and again.
     Forever(Vec<u8>),
     /// Forwards the request to another server, and sends a number of bytes of its response.
     Pass {
+        /// Address of the other server.
         to: SocketAddr,
+        /// Maximum number of bytes of its response that are sent.
         bytes: usize,
     },
 }
 
-pub(crate) type Answer = Vec<Act>;
+/// A response: actions in order.
+pub type Answer = Vec<Act>;
 type Script = dyn Fn(&Asked) -> Answer + Send + Sync;
 
-pub(crate) struct Site {
-    pub(crate) base: String,
+/// A running server. It stops when it is dropped.
+pub struct Site {
+    /// Its address, without a path.
+    pub base: String,
     log: Arc<Mutex<Vec<Asked>>>,
     task: tokio::task::JoinHandle<()>,
 }
 
 impl Site {
-    pub(crate) async fn start(script: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Self {
+    /// Starts a server on a free port, with a function from requests to responses.
+    pub async fn start(script: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let log = Arc::new(Mutex::new(Vec::new()));
@@ -57,19 +71,23 @@ impl Site {
         Self { base, log, task }
     }
 
-    pub(crate) fn url(&self, path: &str) -> String {
+    /// Returns the address of a path.
+    pub fn url(&self, path: &str) -> String {
         format!("{}{path}", self.base)
     }
 
-    pub(crate) fn asked(&self) -> Vec<Asked> {
+    /// Returns the requests that arrived.
+    pub fn asked(&self) -> Vec<Asked> {
         self.log.lock().unwrap().clone()
     }
 
-    pub(crate) fn targets(&self) -> Vec<String> {
+    /// Returns the targets of the requests that arrived.
+    pub fn targets(&self) -> Vec<String> {
         self.asked().into_iter().map(|asked| asked.target).collect()
     }
 
-    pub(crate) fn forget(&self) {
+    /// Forgets the requests that arrived so far.
+    pub fn forget(&self) {
         self.log.lock().unwrap().clear();
     }
 }
@@ -145,7 +163,7 @@ async fn read(stream: &mut TcpStream) -> std::io::Result<Option<Asked>> {
 }
 
 /// Returns a response with these headers and this body.
-pub(crate) fn answer(status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Answer {
+pub fn answer(status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Answer {
     let body = body.as_ref();
     let mut head = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n", body.len());
     for (name, value) in headers {
@@ -156,15 +174,23 @@ pub(crate) fn answer(status: u16, headers: &[(&str, &str)], body: impl AsRef<[u8
 }
 
 /// Returns a document of a static site.
-pub(crate) fn document(media_type: &str, body: impl AsRef<[u8]>) -> Answer {
+pub fn document(media_type: &str, body: impl AsRef<[u8]>) -> Answer {
     answer(200, &[("Content-Type", media_type)], body)
 }
 
-pub(crate) fn redirect(status: u16, to: &str) -> Answer {
+/// Returns a redirect.
+pub fn redirect(status: u16, to: &str) -> Answer {
     answer(status, &[("Location", to)], "")
 }
 
 /// Returns exactly these bytes.
-pub(crate) fn raw(text: impl AsRef<[u8]>) -> Answer {
+pub fn raw(text: impl AsRef<[u8]>) -> Answer {
     vec![Act::Send(text.as_ref().to_vec())]
+}
+
+/// Returns these bytes in gzip.
+pub fn gzipped(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
 }

@@ -7,8 +7,8 @@ use ipnet::IpNet;
 use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-use crate::fetch::Private;
-use crate::fetch::error::{FetchError, shown, shown_text};
+use crate::error::{FetchError, shown, shown_text};
+use crate::policy::Private;
 
 /// Parses an address that a person or a feed gave: absolute, `http` or `https`. A fragment is removed.
 pub fn address(text: &str) -> Result<Url, FetchError> {
@@ -41,34 +41,6 @@ pub fn with_scheme(text: &str) -> Option<String> {
     let is_port = port.bytes().all(|byte| byte.is_ascii_digit());
     let scheme = if is_local { "http" } else { "https" };
     ((is_local || is_dotted) && is_plain && is_port).then(|| format!("{scheme}://{text}"))
-}
-
-/// Returns an address that a server gave. If it has the origin of the address that a person gave, it gets the
-/// credentials of that one.
-pub(crate) fn with_credentials(mut url: Url, given: &str) -> Url {
-    if let Ok(given) = Url::parse(given)
-        && given.origin() == url.origin()
-        && url.username().is_empty()
-    {
-        // Both fail only for addresses that have no host.
-        let _ = url.set_username(given.username());
-        let _ = url.set_password(given.password());
-    }
-    url
-}
-
-/// Returns an address with these parameters in place of its own of the same names; `None` removes one.
-pub(crate) fn with_pairs(url: &Url, pairs: &[(&str, Option<&str>)]) -> Url {
-    let replaced = |name: &str| pairs.iter().any(|(other, _)| *other == name);
-    let kept: Vec<(String, String)> = url
-        .query_pairs()
-        .filter(|(name, _)| !replaced(name))
-        .map(|(name, value)| (name.into_owned(), value.into_owned()))
-        .collect();
-    let mut url = url.clone();
-    let new = pairs.iter().filter_map(|(name, value)| Some((name, (*value)?)));
-    url.query_pairs_mut().clear().extend_pairs(kept).extend_pairs(new);
-    url
 }
 
 pub(crate) fn is_http(url: &Url) -> bool {
@@ -123,7 +95,7 @@ pub(crate) async fn resolved(url: &Url, networks: &[IpNet]) -> Result<HostAddres
 
 /// Whether an address is of this machine or this network. A name that cannot be resolved here counts as
 /// public.
-pub(crate) async fn is_private(url: &Url) -> bool {
+pub async fn is_private(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     match tokio::net::lookup_host((bare, 0)).await {

@@ -6,21 +6,21 @@
 //! - A proxy resolves names itself, where this program cannot check the result. So a name is resolved and
 //!   checked here before it is sent to a proxy, unless the person gave the address. A name that cannot be
 //!   resolved here cannot be checked, and is refused.
-//! - Only a proxy that the operator [sets](super::Fetcher::through) is used on behalf of strangers.
+//! - Only a proxy that the operator [sets](crate::Fetcher::through) is used on behalf of strangers.
 
 use std::sync::Arc;
 
 use ipnet::IpNet;
-use reqwest::{Client, ClientBuilder, Proxy};
+use reqwest::{Client, ClientBuilder, Proxy, Url};
 
-use super::address::{self, HostAddresses, PublicResolver};
-use super::error::{FetchError, cause};
-use super::login::LoopbackResolver;
-use super::{Policy, Private, Url};
+use crate::address::{self, HostAddresses, PublicResolver};
+use crate::error::{FetchError, cause};
+use crate::login::LoopbackResolver;
+use crate::policy::{Policy, Private};
 
 /// Clients of a fetcher, one for each kind of route.
 #[derive(Debug, Clone)]
-pub(super) struct Routes {
+pub(crate) struct Routes {
     /// Reaches any address, through the person's own proxy if the environment names one.
     open: Client,
     /// Connects directly to public addresses and those of `networks`.
@@ -42,7 +42,7 @@ enum Relay {
 }
 
 impl Routes {
-    pub(super) fn new(policy: Policy) -> Result<Self, FetchError> {
+    pub(crate) fn new(policy: Policy) -> Result<Self, FetchError> {
         let networks = Arc::from([]);
         let direct = direct(policy, &networks)?;
         let open = match policy.private {
@@ -55,19 +55,19 @@ impl Routes {
     }
 
     /// Returns the same routes, with a client for requests that carry a login to this machine.
-    pub(super) fn with_local(self, policy: Policy) -> Result<Self, FetchError> {
+    pub(crate) fn with_local(self, policy: Policy) -> Result<Self, FetchError> {
         // A proxy could read the login.
         let local = build(builder(policy).no_proxy().dns_resolver(LoopbackResolver))?;
         Ok(Self { local: Some(local), ..self })
     }
 
     /// Returns the same routes without the client for logins to this machine.
-    pub(super) fn without_local(self) -> Self {
+    pub(crate) fn without_local(self) -> Self {
         Self { local: None, ..self }
     }
 
     /// Returns the same routes, for which addresses of these networks count as public.
-    pub(super) fn with_networks(
+    pub(crate) fn with_networks(
         self,
         policy: Policy,
         networks: &[IpNet],
@@ -78,25 +78,25 @@ impl Routes {
     }
 
     /// Returns the same routes, with a proxy for public names.
-    pub(super) fn through(self, policy: Policy, proxy: &Url) -> Result<Self, FetchError> {
+    pub(crate) fn through(self, policy: Policy, proxy: &Url) -> Result<Self, FetchError> {
         let proxy = Proxy::all(proxy.clone()).map_err(|error| FetchError::Client(cause(&error)))?;
         let relay = build(builder(policy).no_proxy().proxy(proxy))?;
         Ok(Self { relay: Some(Relay::Setting(relay)), ..self })
     }
 
     /// Returns the client for a request that may reach private addresses.
-    pub(super) fn open(&self, url: &Url) -> Result<&Client, FetchError> {
+    pub(crate) fn open(&self, url: &Url) -> Result<&Client, FetchError> {
         address::check(url, Private::Allowed, &self.networks)?;
         Ok(&self.open)
     }
 
     /// Returns the client for a request that carries a login over plain HTTP to this machine.
-    pub(super) fn local(&self) -> Option<&Client> {
+    pub(crate) fn local(&self) -> Option<&Client> {
         self.local.as_ref()
     }
 
     /// Returns the client for a request that may reach only public addresses and those of the named networks.
-    pub(super) async fn public(&self, url: &Url, private: Private) -> Result<&Client, FetchError> {
+    pub(crate) async fn public(&self, url: &Url, private: Private) -> Result<&Client, FetchError> {
         address::check(url, Private::Refused, &self.networks)?;
         let relay = match &self.relay {
             Some(Relay::Environment(client)) if private == Private::Allowed => client,

@@ -3,9 +3,9 @@
 use http::header::HeaderMap;
 use reqwest::Url;
 
-/// No cookies.
+/// No cookies. It is not a unit, so that it is made as the other one is.
 #[derive(Debug, Default)]
-pub(crate) struct Cookies;
+pub(crate) struct Cookies(());
 
 impl Cookies {
     /// Ignores the cookies of a response.

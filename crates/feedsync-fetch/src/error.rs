@@ -5,11 +5,16 @@ use std::error::Error;
 use http::StatusCode;
 use reqwest::Url;
 
-use crate::fetch::address::{PrivateAddress, is_http};
-use crate::fetch::problem::Problem;
-use crate::fetch::retry::RetryAfter;
+use crate::address::{PrivateAddress, is_http};
+use crate::problem::Problem;
+use crate::retry::RetryAfter;
 
-/// Reason for the failure of a fetch.
+/// Reason for the failure of a fetch. The variants are in the order of the part at fault:
+///
+/// - the address or the login that the caller gave: `Address`, `Private`, `Insecure`;
+/// - this machine: `Client`;
+/// - the network between here and the server: `Unreachable`, `Timeout`, `Interrupted`;
+/// - the server: all others.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
     /// The given address cannot be fetched.
@@ -50,6 +55,14 @@ pub enum FetchError {
     Timeout {
         /// Requested address.
         url: String,
+    },
+    /// The response was interrupted.
+    #[error("{url}: the answer broke off: {reason}")]
+    Interrupted {
+        /// Requested address.
+        url: String,
+        /// Message of the system.
+        reason: String,
     },
     /// There were more redirects than the limit allows.
     #[error("{url}: more than {limit} redirects")]
@@ -113,14 +126,6 @@ pub enum FetchError {
         /// The fault in the encoding.
         reason: String,
     },
-    /// The response was interrupted.
-    #[error("{url}: the answer broke off: {reason}")]
-    Interrupted {
-        /// Requested address.
-        url: String,
-        /// Message of the system.
-        reason: String,
-    },
 }
 
 impl FetchError {
@@ -167,7 +172,8 @@ impl FetchError {
         }
     }
 
-    pub(crate) fn unexpected_not_modified(url: &Url) -> Self {
+    /// Returns the error for a response `304 Not Modified` to a request without conditions.
+    pub fn unexpected_not_modified(url: &Url) -> Self {
         Self::Status {
             url: shown(url),
             status: StatusCode::NOT_MODIFIED,
@@ -188,7 +194,7 @@ pub(crate) fn cause(error: &dyn Error) -> String {
 
 /// Formats an address for messages and logs: without credentials, and without its query, which may contain
 /// some.
-pub(crate) fn shown(url: &Url) -> String {
+pub fn shown(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
     bare(&url)

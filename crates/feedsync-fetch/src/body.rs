@@ -11,9 +11,9 @@ use flate2::write::MultiGzDecoder;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use tokio::time::{Instant, timeout_at};
 
-use crate::fetch::error::{FetchError, cause};
-use crate::fetch::response::Head;
-use crate::fetch::traffic::Traffic;
+use crate::error::{FetchError, cause};
+use crate::response::Head;
+use crate::traffic::Traffic;
 
 /// Number of compressed bytes that are decompressed at once: at the maximum ratio of 1,032 to 1 they become 4
 /// MiB.
@@ -100,7 +100,6 @@ impl Body {
         }
     }
 
-    #[cfg(feature = "log")]
     /// Whether the body is sent compressed and is decompressed here.
     pub(crate) fn is_unpacked(&self) -> bool {
         self.gzip.is_some()

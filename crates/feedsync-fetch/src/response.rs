@@ -7,10 +7,10 @@ use http::header::{CONTENT_TYPE, DATE, ETAG, HeaderMap, LAST_MODIFIED};
 use http::{HeaderName, StatusCode};
 use reqwest::Url;
 
-use crate::fetch::body::Body;
-use crate::fetch::error::{FetchError, shown};
-use crate::fetch::link;
-use crate::fetch::retry::RetryAfter;
+use crate::body::Body;
+use crate::error::{FetchError, shown};
+use crate::link;
+use crate::retry::RetryAfter;
 
 /// Validators of a response for conditional requests (RFC 9110, 8.8).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -96,15 +96,13 @@ impl Response {
         self.head.text(name)
     }
 
-    #[cfg(feature = "log")]
     /// Whether the body is sent compressed and is decompressed here.
-    pub(crate) fn is_unpacked(&self) -> bool {
+    pub fn is_unpacked(&self) -> bool {
         self.body.is_unpacked()
     }
 
-    #[cfg(feature = "log")]
     /// Returns the coding that the body still has when it is read.
-    pub(crate) fn coding(&self) -> Option<&str> {
+    pub fn coding(&self) -> Option<&str> {
         let coding = self.head.text(http::header::CONTENT_ENCODING)?.trim();
         let is_none = self.body.is_unpacked() || coding.eq_ignore_ascii_case("identity");
         (!is_none).then_some(coding)

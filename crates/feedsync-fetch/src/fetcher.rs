@@ -1,32 +1,4 @@
-//! The single policy for outbound requests: every request of the program to another machine goes through this
-//! module.
-//!
-//! - `http` and `https` only; never from `https` down to `http`.
-//! - Redirects are followed here and not by the HTTP library: at most [`Policy::redirects`]. Loops are
-//!   reported, and credentials in an address and logins are never sent to another origin.
-//! - The size of bodies, both compressed and decompressed, and all times are bounded.
-//! - [`Private`] decides whether private addresses are reachable. It is checked for names when they are
-//!   resolved, for addresses in URLs, and again on each redirect. Even if they are reachable, a public
-//!   address that a person gave never leads to a private one, by a redirect or by a link. Networks that the
-//!   operator [names](Fetcher::with_networks) count as public.
-//! - Proxies of the environment are used for requests of the person who runs the program, never for those on
-//!   behalf of strangers. A proxy resolves names itself, so names are checked here first (`route`).
-//! - Cookies that a redirect sets are returned to their server within the same fetch, and then dropped.
-
-mod address;
-mod body;
-#[cfg_attr(not(feature = "cookies"), path = "fetch/no_cookies.rs")]
-mod cookies;
-mod error;
-mod link;
-mod login;
-mod problem;
-mod redirect;
-mod request;
-mod response;
-mod retry;
-mod route;
-mod traffic;
+//! The fetcher: sends requests under one policy, and follows their redirects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,68 +10,23 @@ use http::header::{
 };
 use http::{Method, StatusCode};
 use ipnet::IpNet;
-pub use reqwest::Url;
+use reqwest::Url;
 use tokio::time::Instant;
 
-pub use address::{address, is_public, with_scheme};
-pub(crate) use address::{is_private, with_credentials, with_pairs};
-pub use error::{FetchError, shown_text, without_credentials};
-pub use login::{Login, LoginError, LoginOrigin, Logins};
-pub use problem::Problem;
-pub use request::Request;
-pub use response::{Response, Validators};
-pub use retry::RetryAfter;
-pub use traffic::Traffic;
-
-use body::Body;
-pub(crate) use error::{bare, shown};
-use redirect::RedirectHistory;
-use request::ResponseMode;
-use route::Routes;
-
-/// Whether addresses that only this machine or this network can reach may be fetched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Private {
-    /// Allowed, for requests that a person makes on their own command line.
-    Allowed,
-    /// Refused, for requests on behalf of a stranger.
-    Refused,
-}
+use crate::address::{is_loopback, is_private};
+use crate::body::{Body, WaitLimits};
+use crate::error::{FetchError, shown};
+use crate::login::{Login, Logins};
+use crate::policy::{Policy, Private};
+use crate::redirect::{self, RedirectHistory};
+use crate::refusal;
+use crate::request::{Request, ResponseMode};
+use crate::response::{Head, Response};
+use crate::route::Routes;
+use crate::traffic::Traffic;
 
 /// Bytes a second at which a request body is sent over the slowest supported connection.
 const MIN_BYTES_PER_SECOND: u64 = 16 << 10;
-
-/// Limits of one fetch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Policy {
-    /// Whether private addresses may be fetched.
-    pub private: Private,
-    /// Maximum number of redirects.
-    pub redirects: usize,
-    /// Maximum number of bytes of a body, both compressed and decompressed; a request may set a lower one.
-    pub bytes: u64,
-    /// Timeout for making a connection.
-    pub connect: Duration,
-    /// Timeout of each wait: for the head of a response, and for each piece of its body.
-    pub idle: Duration,
-    /// Timeout of the whole fetch, including redirects.
-    pub overall: Duration,
-}
-
-impl Policy {
-    /// Returns the default limits: 5 redirects, 64 MiB; 10 s to connect, 30 s for each wait, 10 minutes in
-    /// all.
-    pub const fn new(private: Private) -> Self {
-        Self {
-            private,
-            redirects: 5,
-            bytes: 64 << 20,
-            connect: Duration::from_secs(10),
-            idle: Duration::from_secs(30),
-            overall: Duration::from_secs(600),
-        }
-    }
-}
 
 /// Fetches documents under one policy. It is cheap to clone; clones share connections.
 #[derive(Debug, Clone)]
@@ -234,12 +161,12 @@ impl Fetcher {
                     self.routes.public(&url, self.policy.private).await
                 }
             };
-            let wait = body::WaitLimits { idle: self.policy.idle, deadline };
+            let wait = WaitLimits { idle: self.policy.idle, deadline };
             let late = || FetchError::Timeout { url: shown(&url) };
             let client = wait.on(resolving).await.ok_or_else(late)??;
             // Within one machine, compression costs more than it saves.
             let is_packed = match wanted {
-                ResponseMode::Success => !address::is_loopback(&url),
+                ResponseMode::Success => !is_loopback(&url),
                 ResponseMode::Raw => false,
                 ResponseMode::Packed => true,
             };
@@ -268,7 +195,7 @@ impl Fetcher {
             let sent = Duration::from_secs(
                 body.as_ref().map_or(0, Bytes::len) as u64 / MIN_BYTES_PER_SECOND,
             );
-            let sending = body::WaitLimits {
+            let sending = WaitLimits {
                 idle: wait.idle + sent,
                 deadline: wait.deadline.map(|deadline| deadline + sent),
             };
@@ -291,9 +218,9 @@ impl Fetcher {
                 }
                 continue;
             }
-            let head = response::Head::new(url, status, answer.headers().clone());
+            let head = Head::new(url, status, answer.headers().clone());
             if !status.is_success() && wanted == ResponseMode::Success {
-                return Err(problem::refused(head, answer, wait, &self.traffic, &secrets).await);
+                return Err(refusal::refused(head, answer, wait, &self.traffic, &secrets).await);
             }
             let traffic = Arc::clone(&self.traffic);
             let body = match wanted {

@@ -5,24 +5,25 @@ use http::Method;
 use http::header::{
     ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH,
 };
+use reqwest::Url;
 
-use super::{Url, Validators};
+use crate::response::Validators;
 
 /// A request to a server.
 #[derive(Debug, Clone)]
 pub struct Request {
-    pub(super) method: Method,
-    pub(super) url: Url,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Option<Bytes>,
-    pub(super) bytes: Option<u64>,
-    pub(super) endless: bool,
-    pub(super) wanted: ResponseMode,
+    pub(crate) method: Method,
+    pub(crate) url: Url,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Option<Bytes>,
+    pub(crate) bytes: Option<u64>,
+    pub(crate) endless: bool,
+    pub(crate) wanted: ResponseMode,
 }
 
 /// Accepted responses, and their compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ResponseMode {
+pub(crate) enum ResponseMode {
     /// Successes only, compressed unless the server is this machine.
     Success,
     /// Any status, never compressed.
@@ -54,7 +55,7 @@ impl Request {
             .header(CONTENT_TYPE, HeaderValue::from_static(media_type))
     }
 
-    pub(super) fn new(method: Method, url: Url, body: Option<Bytes>) -> Self {
+    pub(crate) fn new(method: Method, url: Url, body: Option<Bytes>) -> Self {
         let headers = HeaderMap::new();
         Self {
             method,

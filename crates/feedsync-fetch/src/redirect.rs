@@ -5,9 +5,9 @@ use http::{Method, StatusCode};
 use percent_encoding::{AsciiSet, percent_encode};
 use reqwest::Url;
 
-use crate::fetch::address::is_http;
-use crate::fetch::cookies::Cookies;
-use crate::fetch::error::{FetchError, shown};
+use crate::address::is_http;
+use crate::cookies::Cookies;
+use crate::error::{FetchError, shown};
 
 /// Whether a status redirects this request. A request with a body is sent again only where the server
 /// requires the same request (307, 308).

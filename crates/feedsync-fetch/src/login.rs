@@ -13,8 +13,8 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{RequestBuilder, Url};
 use serde::{Deserialize, Serialize};
 
-use crate::fetch::address::is_loopback;
-use crate::fetch::error::{FetchError, shown};
+use crate::address::{address, is_loopback};
+use crate::error::{FetchError, shown};
 
 /// Origin for which a login is valid.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -51,7 +51,7 @@ impl fmt::Display for LoginOrigin {
 impl TryFrom<String> for LoginOrigin {
     type Error = FetchError;
     fn try_from(text: String) -> Result<Self, FetchError> {
-        Self::of(&super::address(&text)?)
+        Self::of(&address(&text)?)
     }
 }
 

@@ -1,12 +1,9 @@
 //! The outbound fetch policy against servers that behave oddly.
 
-use std::io::Write as _;
 use std::time::Duration;
 
-use crate::site::{Act, Answer, Site, answer, document, raw, redirect};
-use feedsync_client::fetch::{
-    FetchError, Fetched, Fetcher, Policy, Private, Request, RetryAfter, address,
-};
+use feedsync_fetch::{FetchError, Fetched, Fetcher, Policy, Private, Request, RetryAfter, address};
+use feedsync_test::site::{Act, Answer, Site, answer, document, gzipped, raw, redirect};
 
 fn policy() -> Policy {
     Policy {
@@ -26,12 +23,6 @@ async fn read(site: &Site, path: &str) -> Result<Vec<u8>, FetchError> {
 async fn read_from(answer: Answer) -> Result<Vec<u8>, FetchError> {
     let site = Site::start(move |_| answer.clone()).await;
     read(&site, "/feed").await
-}
-
-pub(crate) fn gzipped(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-    encoder.write_all(bytes).unwrap();
-    encoder.finish().unwrap()
 }
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\n";

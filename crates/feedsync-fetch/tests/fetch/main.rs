@@ -1,0 +1,4 @@
+//! The outbound policy against web servers with unusual behaviour.
+
+mod logins;
+mod policy;
