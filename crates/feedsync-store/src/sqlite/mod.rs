@@ -89,6 +89,9 @@ impl SqliteStore {
         location::make_file(&file)?;
         let mut connection = schema::connect(&file)?;
         match schema::contents(&connection)? {
+            schema::Contents::Empty if nonce::exists(directory) => {
+                return Err(location::lost(&file));
+            }
             schema::Contents::Empty => schema::begin(&connection)?,
             schema::Contents::Store(_) => return Err(location::occupied(&file)),
             schema::Contents::Foreign => return Err(StoreError::Foreign { path: file }),
@@ -98,9 +101,6 @@ impl SqliteStore {
         // Another process may have done this already.
         if schema::contents(&transaction)? != schema::Contents::Empty {
             return Err(location::occupied(&file));
-        }
-        if nonce::exists(directory) {
-            return Err(location::lost(&file));
         }
         schema::migrate(&transaction, &file)?;
         collections::found(&transaction, name, &place, &*environment)?;

@@ -67,9 +67,9 @@ async fn first_opening_that_was_interrupted_is_done_again() {
     let copy = |name: &str, files: &[&str]| {
         let copy = directory.path().join(name);
         std::fs::create_dir(&copy).unwrap();
-        files
-            .iter()
-            .for_each(|file| drop(std::fs::copy(whole.join(file), copy.join(file)).unwrap()));
+        for file in files {
+            std::fs::copy(whole.join(file), copy.join(file)).unwrap();
+        }
         copy
     };
     let interrupted = copy("interrupted", &["feedsync.db"]);
