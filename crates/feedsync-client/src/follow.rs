@@ -1,10 +1,9 @@
 //! Follower of a hub's events: it reconnects after growing pauses, and resumes after the last event.
 
-use std::pin::Pin;
-
 use feedsync_fetch::{Fetched, Fetcher, Request, Response, Url};
 use http::HeaderValue;
 use http::header::HeaderName;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
 use crate::events::{Event, Parser};
@@ -12,16 +11,13 @@ use crate::watch::Pace;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// A request for a stream of events; `None` if there is no such stream.
-type Connecting = Pin<Box<dyn Future<Output = Option<Box<Response>>> + Send>>;
-
 /// The stream of events of one hub.
 pub(crate) struct Follower {
     fetcher: Fetcher,
     url: Url,
     pace: Pace,
-    /// The request that opens the connection, while it is under way.
-    connecting: Option<Connecting>,
+    /// The request that opens the connection, while it is under way; it ends with the follower.
+    connecting: JoinSet<Option<Box<Response>>>,
     open: Option<(Box<Response>, Parser)>,
     waiting: Vec<Event>,
     last_id: Option<String>,
@@ -38,7 +34,7 @@ impl Follower {
             fetcher,
             url,
             pace,
-            connecting: None,
+            connecting: JoinSet::new(),
             open: None,
             waiting: Vec::new(),
             last_id: None,
@@ -81,15 +77,13 @@ impl Follower {
     }
 
     async fn connect(&mut self, since: Option<&str>) {
-        let connecting = match &mut self.connecting {
-            Some(connecting) => connecting,
-            None => {
-                let attempt = connected(self.fetcher.clone(), self.request(since));
-                self.connecting.insert(Box::pin(attempt))
-            }
+        if self.connecting.is_empty() {
+            self.connecting.spawn(connected(self.fetcher.clone(), self.request(since)));
+        }
+        let connected = match self.connecting.join_next().await {
+            Some(Ok(connected)) => connected,
+            None | Some(Err(_)) => None,
         };
-        let connected = connecting.await;
-        self.connecting = None;
         match connected {
             Some(response) => self.open = Some((response, Parser::default())),
             None => self.broken(),

@@ -123,7 +123,12 @@ impl Watch {
         let state = self.look().await?;
         let wish = state.not_before.map_or(Duration::ZERO, |until| self.time_until(until));
         let pause = if self.begun { self.pace.after(state.failures) } else { Duration::ZERO };
-        sleep_until((entered + pause).max(Instant::now() + wish)).await;
+        let now = Instant::now();
+        let until = (entered + pause).max(now + wish);
+        // A timer needs a moment even for a time that has come, which a future that is dropped often never has.
+        if until > now {
+            sleep_until(until).await;
+        }
         if !std::mem::replace(&mut self.begun, true) {
             return Ok(Some(SyncTrigger::Begin));
         }

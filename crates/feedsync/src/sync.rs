@@ -109,7 +109,7 @@ impl<T> Collection<T> {
     pub async fn follow(&self, url: &str) -> Result<Following, Error> {
         let (session, remote) = self.session(url).await?;
         let watch = Watch::new(session.clone(), remote.clone(), Direction::BOTH, Pace::default());
-        Ok(Following { session, remote, watch, running: None })
+        Ok(Following { session, remote, idle: Some(watch), running: None })
     }
 
     async fn session(&self, url: &str) -> Result<(Session, Remote), Error> {
@@ -142,12 +142,13 @@ impl<T> Collection<T> {
 pub struct Following {
     session: Session,
     remote: Remote,
-    watch: Watch,
-    /// The synchronization that is under way.
+    /// The watch, unless it is running.
+    idle: Option<Watch>,
+    /// The wait or the synchronization that is under way. It outlives the future of a call.
     running: Option<Running>,
 }
 
-type Running = Pin<Box<dyn Future<Output = Result<SyncReport, Error>> + Send>>;
+type Running = Pin<Box<dyn Future<Output = (Watch, Result<SyncReport, Error>)> + Send>>;
 
 impl Following {
     /// Waits until either side has changes, and synchronizes. The first call does so at once, unless the remote has
@@ -178,21 +179,33 @@ impl Following {
     ///
     /// Those of [`Collection::sync`].
     pub async fn next(&mut self) -> Result<SyncReport, Error> {
-        let running = match &mut self.running {
-            Some(running) => running,
-            None => {
-                if self.watch.next().await.map_err(sync_error)?.is_none() {
-                    return Err(StoreError::Unknown("the store was closed".to_owned()).into());
-                }
-                let (session, remote) = (self.session.clone(), self.remote.clone());
-                let run = async move { synchronize(&session, &remote).await };
-                self.running.insert(Box::pin(run))
-            }
-        };
-        let done = running.await;
-        self.running = None;
+        if let Some(mut watch) = self.idle.take() {
+            let (session, remote) = (self.session.clone(), self.remote.clone());
+            self.running = Some(Box::pin(async move {
+                let done = due_synchronization(&mut watch, &session, &remote).await;
+                (watch, done)
+            }));
+        }
+        let Some(running) = &mut self.running else { return Err(closed()) };
+        let (watch, done) = running.await;
+        (self.idle, self.running) = (Some(watch), None);
         done
     }
+}
+
+async fn due_synchronization(
+    watch: &mut Watch,
+    session: &Session,
+    remote: &Remote,
+) -> Result<SyncReport, Error> {
+    match watch.next().await.map_err(sync_error)? {
+        Some(_) => synchronize(session, remote).await,
+        None => Err(closed()),
+    }
+}
+
+fn closed() -> Error {
+    StoreError::Unknown("the store was closed".to_owned()).into()
 }
 
 impl std::fmt::Debug for Following {
