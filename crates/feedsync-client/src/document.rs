@@ -67,9 +67,15 @@ impl DocumentReader<'_> {
     ) -> Result<Page, SyncError> {
         let (url, validators) = (response.url().clone(), response.validators());
         let next = response.link("next").filter(|_| origin == Origin::Hub);
+        let web_page = response.refuse_page().err();
         response.complete_document().await?;
         let body = ResponseBody::of(response).await?;
-        let page = self.page_of(&url, &validators, body, origin).await?;
+        let page = self.page_of(&url, &validators, body, origin).await;
+        let page = page.map_err(|error| match (error, web_page) {
+            // The server says that it is a page, and it is no feed.
+            (SyncError::Document { .. }, Some(web_page)) => web_page.into(),
+            (error, _) => error,
+        })?;
         Ok(Page { next, ..page })
     }
 

@@ -1,6 +1,7 @@
 //! Errors of a fetch. Addresses are shown without credentials.
 
 use std::error::Error;
+use std::io;
 
 use http::StatusCode;
 use reqwest::Url;
@@ -42,7 +43,16 @@ pub enum FetchError {
     /// This machine cannot make connections.
     #[error("cannot set up HTTP: {0}")]
     Client(String),
-    /// There was no response: no such name, no route, connection refused, or a failure of TLS.
+    /// The connection is not secure: the server's certificate is not valid for the address, or the other side does not
+    /// speak TLS as a server does. Another machine may have answered in its place.
+    #[error("{url}: no secure connection: {reason}")]
+    Untrusted {
+        /// Requested address.
+        url: String,
+        /// The fault that TLS found.
+        reason: String,
+    },
+    /// There was no response: no such name, no route, or connection refused.
     #[error("{url}: cannot be reached: {reason}")]
     Unreachable {
         /// Requested address.
@@ -163,6 +173,9 @@ impl FetchError {
             if let Some(private) = current.downcast_ref::<PrivateAddress>() {
                 return Self::Private { url: shown(url), host: private.0.clone() };
             }
+            if let Some(fault) = tls_fault(current) {
+                return Self::Untrusted { url: shown(url), reason: fault.to_string() };
+            }
             source = current.source();
         }
         if error.is_timeout() {
@@ -181,6 +194,14 @@ impl FetchError {
             retry_after: None,
         }
     }
+}
+
+/// Returns the fault of TLS that is an error, or that an error of the system wraps, which hides it from its sources.
+fn tls_fault<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e rustls::Error> {
+    if let Some(fault) = error.downcast_ref() {
+        return Some(fault);
+    }
+    tls_fault(error.downcast_ref::<io::Error>()?.get_ref()?)
 }
 
 /// Returns the innermost cause, which is the most useful one for a person.

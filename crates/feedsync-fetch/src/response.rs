@@ -188,7 +188,13 @@ fn is_page_type(media_type: &str) -> bool {
 
 /// Whether a document begins as an HTML page does. A feed never does, whatever its media type.
 fn begins_as_page(bytes: &[u8]) -> bool {
-    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    let mut text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    // An XML declaration and instructions may come first.
+    while text.starts_with(b"<?")
+        && let Some(end) = text.windows(2).position(|two| two == b"?>")
+    {
+        text = text[end + 2..].trim_ascii_start();
+    }
     let begins = |with: &str| {
         text.get(..with.len()).is_some_and(|text| text.eq_ignore_ascii_case(with.as_bytes()))
     };
@@ -201,7 +207,12 @@ mod tests {
 
     #[test]
     fn pages_are_told_from_feeds_by_what_they_begin_with() {
-        for page in ["<!DOCTYPE html><p>", "\u{feff}\n <HTML lang=en>", "<html/>"] {
+        for page in [
+            "<!DOCTYPE html><p>",
+            "\u{feff}\n <HTML lang=en>",
+            "<html/>",
+            "<?xml version=\"1.0\"?>\n<?a b?><html>",
+        ] {
             assert!(begins_as_page(page.as_bytes()), "{page}");
         }
         for feed in ["<?xml version=\"1.0\"?><feed/>", "<rss>", "{}", "", "<!DOCTYPE rss>", "<htm"]

@@ -29,7 +29,8 @@ pub enum Error {
     /// The caller's name of a collection or of a replica is not valid.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// The caller's address is not an address of `http` or `https`.
+    /// The caller's address is not an address of `http` or `https`, or may not be reached: a public address that leads to
+    /// a private one, or a login for an address that is not secure.
     #[error("{url}: {reason}")]
     Address {
         /// The address, without credentials.
@@ -98,6 +99,20 @@ pub enum Error {
     #[error("offline: {reason}")]
     Offline {
         /// The request that failed, and why.
+        reason: String,
+    },
+    /// The connection to the remote is not secure: its certificate is not valid, or something in between answered.
+    /// Nothing was sent. A retry does not help; somebody has to look at the network or the remote.
+    #[error("{reason}")]
+    Untrusted {
+        /// The request that failed, and the fault.
+        reason: String,
+    },
+    /// A web page came instead of a feed: the sign-in page of a network, or the address is that of a page. Nothing was
+    /// changed here.
+    #[error("{reason}")]
+    Page {
+        /// The address that answered, and how.
         reason: String,
     },
     /// The remote wants a login (401), or refuses to be read (403).

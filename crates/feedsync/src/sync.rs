@@ -93,8 +93,9 @@ impl<T> Collection<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Offline`] if the network or the server is away. [`Error::Busy`], [`Error::Denied`] and
-    /// [`Error::Remote`] by the server's response, [`Error::Address`] for an address that cannot be, and
+    /// [`Error::Offline`] if the network or the server is away. [`Error::Untrusted`] and [`Error::Page`] if something in
+    /// between may have answered in its place. [`Error::Busy`], [`Error::Denied`] and [`Error::Remote`] by the server's
+    /// response, [`Error::Address`] for an address that cannot be, and
     /// [`Error::Store`]. No edit is lost by any of them.
     pub async fn sync(&self, url: &str) -> Result<SyncReport, Error> {
         let (session, remote) = self.session(url).await?;
@@ -276,6 +277,8 @@ pub(crate) fn fetch_error(error: FetchError) -> Error {
         FetchError::Private { url, host } => {
             Error::Address { url, reason: format!("{host} is not a public address") }
         }
+        FetchError::Untrusted { .. } => Error::Untrusted { reason: error.to_string() },
+        FetchError::Page { .. } => Error::Page { reason: error.to_string() },
         FetchError::Unreachable { .. }
         | FetchError::Timeout { .. }
         | FetchError::Interrupted { .. } => Error::Offline { reason: error.to_string() },

@@ -147,6 +147,7 @@ impl From<FetchError> for Failure {
             FetchError::Redirect { .. }
             | FetchError::RedirectLoop { .. }
             | FetchError::TooManyRedirects { .. } => Self::network(error).hint(SIGN_IN),
+            FetchError::Untrusted { .. } => Self::network(error).hint(SIGN_IN),
             FetchError::Private { .. } => {
                 let hint = "a hub reaches the networks that its setting private_feeds names";
                 Self::network(error).hint(hint)

@@ -9,7 +9,8 @@ use axum::response::IntoResponse;
 use axum::routing::any;
 use feedsync::{Error, Following, Login, SyncReport};
 use feedsync_endpoint::{NewToken, NewUser};
-use feedsync_store::{Grant, Role, Scope, TokenKind, UserName};
+use feedsync_server::Config;
+use feedsync_store::{Grant, NewRemote, Role, Scope, TokenKind, UserName};
 
 use crate::scene::{Hub, nowhere, only_conflict, title, titled, titles, todo, versions};
 
@@ -190,7 +191,10 @@ async fn responses_are_errors_by_culprit() {
         (429, atom, "", "Busy"),
         (503, atom, "", "Busy"),
         (200, atom, "<feed", "Remote"),
-        (200, "text/html", "<html>Sign in</html>", "Remote"),
+        (200, "text/html", "<html>Sign in</html>", "Page"),
+        (200, "text/html; charset=utf-8", "<script>location = '/login'</script>", "Page"),
+        (200, "application/xhtml+xml", "<?xml version=\"1.0\"?><html/>", "Page"),
+        (200, atom, "<!DOCTYPE html><title>Sign in</title>", "Page"),
     ] {
         let status = StatusCode::from_u16(status).unwrap();
         let (url, server) = answering(status, media_type, body).await;
@@ -201,6 +205,43 @@ async fn responses_are_errors_by_culprit() {
         server.abort();
     }
     assert_eq!(titles(&todo).await, ["Milk"]);
+}
+
+/// Somebody may be listening in between: that is no network that is away, and no retry mends it.
+#[tokio::test]
+async fn connection_that_is_not_secure_is_not_offline() {
+    let todo = todo().await;
+    let (url, server) = answering(StatusCode::OK, "application/atom+xml", "").await;
+    let error = todo.sync(&url.replace("http:", "https:")).await.unwrap_err();
+    assert!(matches!(error, Error::Untrusted { .. }), "{error:?}");
+    assert!(!error.is_offline() && !error.is_temporary());
+    server.abort();
+
+    let directory = tempfile::tempdir().unwrap();
+    let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+    let (certificate, key) = (directory.path().join("one.pem"), directory.path().join("one.key"));
+    std::fs::write(&certificate, made.cert.pem()).unwrap();
+    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    let tls = feedsync_server::Tls { certificate: Some(certificate), key: Some(key) };
+    let hub = Hub::with(Config { tls, ..Config::default() }).await;
+    let error = todo.sync(&hub.url().replace("http:", "https:")).await.unwrap_err();
+    assert!(matches!(error, Error::Untrusted { .. }), "{error:?}");
+    assert!(error.to_string().contains("certificate"), "{error}");
+}
+
+/// An address that a person gave leads to no private one unless it is private itself.
+#[tokio::test]
+async fn private_address_behind_a_public_one_is_a_fault_of_the_address() {
+    let (todo, url) = (todo().await, "http://8.8.8.8/collections/todo");
+    let store = todo.replica().endpoint().store();
+    let collection = "todo".parse().unwrap();
+    let new = NewRemote { collection, name: None, url: url.to_owned(), subscription: None };
+    let mut remote = store.add_remote(new).await.unwrap();
+    remote.state.changes = Some(nowhere());
+    store.change_remote(remote).await.unwrap();
+    let error = todo.sync(url).await.unwrap_err();
+    assert!(matches!(error, Error::Address { .. }), "{error:?}");
+    assert!(!error.is_offline() && !error.is_temporary());
 }
 
 #[tokio::test]

@@ -15,8 +15,13 @@ pub(crate) struct Hub {
 
 impl Hub {
     pub(crate) async fn new() -> Self {
+        Self::with(Config::default()).await
+    }
+
+    /// A hub with other settings, at an address of this machine.
+    pub(crate) async fn with(config: Config) -> Self {
         let todo = todo().await;
-        let config = Config { listen: vec![([127, 0, 0, 1], 0).into()], ..Config::default() };
+        let config = Config { listen: vec![([127, 0, 0, 1], 0).into()], ..config };
         let endpoint = todo.replica().endpoint().clone();
         let serving = serve(endpoint, config, std::future::pending()).await.unwrap();
         Self { address: serving.address(), todo, _serving: serving }
