@@ -145,7 +145,11 @@ pub(crate) fn remote(remote: &Remote, collection: Option<&Collection>) -> Value 
 /// Upper bound for the number of changes that a remote has not been offered.
 pub(crate) fn pending(remote: &Remote, collection: &Collection) -> u64 {
     let offered = if remote.state.may_lack { 0 } else { remote.state.pushed.get() };
-    if remote.state.read_only { 0 } else { collection.last.get().saturating_sub(offered) }
+    if remote.state.read_only && remote.state.refusal.is_none() {
+        0
+    } else {
+        collection.last.get().saturating_sub(offered)
+    }
 }
 
 /// JSON of a discarded item: an element of `ls --discarded --json`.

@@ -195,7 +195,7 @@ impl Run<'_> {
             }
             _ => return Ok(()),
         }
-        if self.direction.push && !self.state.read_only {
+        if self.may_push().await? {
             self.push(hub).await?;
         }
         Ok(())

@@ -4,10 +4,14 @@
 //! batch that is refused as a whole is halved until the faulty item is alone. That item is reported and
 //! skipped, and the others are sent.
 
-use feedsync_endpoint::{Counts, EndpointError};
+use std::time::Duration;
+
+use feedsync_endpoint::{Counts, Endpoint, EndpointError};
 use feedsync_fetch::{FetchError, Fetched, Request, Url, shown};
 use feedsync_formats::media_type;
-use feedsync_store::{ChangeNumber, Collection, Origin, PageLimit, RemoteState, StoredItem};
+use feedsync_store::{
+    ChangeNumber, Collection, Origin, PageLimit, PushRefusal, Remote, RemoteState, StoredItem,
+};
 use http::StatusCode;
 use serde::Deserialize;
 
@@ -71,7 +75,52 @@ enum PostResult {
     Closed(FetchError),
 }
 
+/// Time after which changes are offered again to a hub that refused them all.
+const REFUSAL_RETRY: Duration = Duration::from_secs(3_600);
+
+/// Whether a collection has changes to offer to a remote: those that it has not been offered yet. To a hub that refused
+/// them all, only changes since then count, which did not come from it.
+pub(crate) async fn has_unsent_changes(
+    endpoint: &Endpoint,
+    remote: &Remote,
+    state: &RemoteState,
+) -> Result<bool, SyncError> {
+    let name = &remote.collection;
+    let last = endpoint.collection(name).await?.last;
+    let mut after = match &state.refusal {
+        Some(refusal) => refusal.up_to,
+        None => return Ok(!state.read_only && last > state.pushed),
+    };
+    while after < last {
+        let page = endpoint.store().changes(name, after, Some(last), BATCH).await?;
+        if page.items.iter().any(|stored| stored.origin != Origin::Remote(remote.id)) {
+            return Ok(true);
+        }
+        after = page.through;
+    }
+    Ok(false)
+}
+
 impl Run<'_> {
+    /// Whether changes may be offered now. A hub that refused them all is offered them again when there are new ones,
+    /// and after [`REFUSAL_RETRY`]; until then the refusal is reported. A caller that requests only a push may know
+    /// that the hub accepts them again.
+    pub(crate) async fn may_push(&mut self) -> Result<bool, SyncError> {
+        if !self.direction.push || !self.direction.pull {
+            return Ok(self.direction.push);
+        }
+        let Some(refusal) = self.state.refusal.clone() else { return Ok(true) };
+        let now = self.endpoint.environment().now().micros();
+        // A time in the future was written while the clock was ahead.
+        let waited = now.checked_sub(refusal.at.micros()).map(Duration::from_micros);
+        let is_due = waited.is_none_or(|waited| waited >= REFUSAL_RETRY);
+        if is_due || has_unsent_changes(self.endpoint, &self.remote, &self.state).await? {
+            return Ok(true);
+        }
+        self.warn(Warning::ReadOnly(refusal.reason));
+        Ok(false)
+    }
+
     /// Offers the changes made here. The position is stored after each request. A temporary refusal is an
     /// error and leaves the position unchanged.
     pub(crate) async fn push(&mut self, hub: &Url) -> Result<PushOutcome, SyncError> {
@@ -114,7 +163,10 @@ impl Run<'_> {
             self.warn(Warning::OfferedAgain);
         }
         let may_lack = self.offers_again;
-        self.remember(RemoteState { pushed, may_lack, ..self.state.clone() }).await?;
+        // The hub has refused nothing, or there was nothing to offer.
+        let (read_only, refusal) = (false, None);
+        let state = RemoteState { pushed, may_lack, read_only, refusal, ..self.state.clone() };
+        self.remember(state).await?;
         Ok(aftermath)
     }
 
@@ -249,7 +301,10 @@ impl Run<'_> {
     }
 
     async fn close(&mut self, error: FetchError) -> Result<(), SyncError> {
-        self.remember(RemoteState { read_only: true, ..self.state.clone() }).await?;
+        let up_to = self.endpoint.collection(&self.remote.collection).await?.last;
+        let at = self.endpoint.environment().now();
+        let refusal = Some(PushRefusal { at, up_to, reason: error.to_string() });
+        self.remember(RemoteState { read_only: true, refusal, ..self.state.clone() }).await?;
         if !self.direction.pull {
             return Err(error.into());
         }

@@ -61,7 +61,7 @@ pub enum Warning {
     /// The complete feed could not be read (R-F35).
     #[error("the complete feed could not be read, nothing was discarded: {0}")]
     Complete(String),
-    /// The remote accepts no pushes; it is stored as read-only.
+    /// The remote accepts no pushes. It is offered changes again when there are new ones, and after an hour.
     #[error("the remote takes no changes from us: {0}")]
     ReadOnly(String),
     /// A feed names a hub on another server.

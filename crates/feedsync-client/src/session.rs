@@ -226,9 +226,7 @@ impl<'a> Run<'a> {
                 let pulled = self.pull_with_blobs(&hub).await;
                 self.tolerate_full_disk(pulled)?;
             }
-            // A caller that requests only a push may know that the remote accepts them again.
-            let push = self.direction.push && !(self.state.read_only && self.direction.pull);
-            let settled = !push || self.push(&hub).await? == PushOutcome::InSync;
+            let settled = !self.may_push().await? || self.push(&hub).await? == PushOutcome::InSync;
             if settled || self.dry_run || self.lacks_complete || self.is_disk_full {
                 break;
             }

@@ -14,6 +14,7 @@ use crate::address::with_credentials;
 use crate::error::SyncError;
 use crate::events::Event;
 use crate::follow::Follower;
+use crate::push::has_unsent_changes;
 use crate::session::{Direction, Session};
 
 /// Reason for a synchronisation.
@@ -182,11 +183,10 @@ impl Watch {
 
     /// Whether local changes have not been offered yet.
     async fn has_unsent_changes(&self, state: &RemoteState) -> Result<bool, SyncError> {
-        if !self.direction.push || state.read_only {
+        if !self.direction.push {
             return Ok(false);
         }
-        let collection = self.session.endpoint().collection(&self.remote.collection).await?;
-        Ok(collection.last > state.pushed)
+        has_unsent_changes(self.session.endpoint(), &self.remote, state).await
     }
 
     /// Follows the events of the remote, if it is a hub that is to be read.

@@ -71,7 +71,7 @@ pub use people::{
 };
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
-pub use remote::{NewRemote, Remote, RemoteId, RemoteState, Subscription};
+pub use remote::{NewRemote, PushRefusal, Remote, RemoteId, RemoteState, Subscription};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{BackupReport, DamagedLog, SqliteStore};
 pub use stored::{

@@ -85,6 +85,8 @@ pub struct RemoteState {
     pub needs_complete: bool,
     /// Whether it accepts no pushes.
     pub read_only: bool,
+    /// The last refusal of a push by a hub, until it accepts one.
+    pub refusal: Option<PushRefusal>,
     /// Earliest moment of the next read, as its response demanded.
     pub not_before: Option<Moment>,
     /// Latest moment of the next read (`sx:sharing/@expires`, 2.2).
@@ -95,6 +97,17 @@ pub struct RemoteState {
     pub failure: Option<String>,
     /// Moment of the last success.
     pub succeeded: Option<Moment>,
+}
+
+/// A refusal of our changes by a hub, which may accept them at another time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PushRefusal {
+    /// When the hub refused.
+    pub at: Moment,
+    /// The last change of the collection at that time.
+    pub up_to: ChangeNumber,
+    /// The response of the hub, as text for people.
+    pub reason: String,
 }
 
 impl RemoteState {

@@ -4,8 +4,7 @@ use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 
 use feedsync_client::{
-    Direction, NoProgress, Pace, Session, Side, SyncError, SyncReport as ClientReport, Warning,
-    Watch,
+    Direction, NoProgress, Pace, Session, Side, SyncError, SyncReport as ClientReport, Watch,
 };
 use feedsync_fetch::{
     FetchError, Fetcher, Login as ClientLogin, LoginError, LoginOrigin, Logins, Policy, Private,
@@ -89,7 +88,8 @@ impl<T> Collection<T> {
     /// call moves what has changed.
     ///
     /// The future may be dropped at any moment: what has arrived stays. A remote that refuses changes from here is still
-    /// read; the result has a [warning](SyncReport::warnings) then, and the changes are offered again at each sync.
+    /// read; each result has a [warning](SyncReport::warnings) then. The changes are offered again as soon as there are
+    /// new ones, and after an hour.
     ///
     /// # Errors
     ///
@@ -216,27 +216,8 @@ impl std::fmt::Debug for Following {
 }
 
 async fn synchronize(session: &Session, remote: &Remote) -> Result<SyncReport, Error> {
-    let sync = async |direction| session.sync(remote, direction, &NoProgress, false).await;
-    let report = sync(Direction::BOTH).await.map_err(sync_error)?;
-    // A hub that once refused changes is not offered any by a sync in both directions.
-    let is_closed = report.state.read_only && report.state.changes.is_some();
-    let has_offered = report.warnings.iter().any(|one| matches!(one, Warning::ReadOnly(_)));
-    let mut shown = SyncReport::from(report);
-    if is_closed && !has_offered {
-        match sync(Direction { pull: false, push: true }).await {
-            Ok(pushed) => {
-                let pushed = SyncReport::from(pushed);
-                shown.sent = pushed.sent;
-                shown.refused.extend(pushed.refused);
-                shown.warnings.extend(pushed.warnings);
-            }
-            Err(SyncError::Fetch(error)) if error.status().is_some() => {
-                shown.warnings.push(Warning::ReadOnly(error.to_string()).to_string());
-            }
-            Err(error) => return Err(sync_error(error)),
-        }
-    }
-    Ok(shown)
+    let report = session.sync(remote, Direction::BOTH, &NoProgress, false).await;
+    report.map(SyncReport::from).map_err(sync_error)
 }
 
 impl From<ClientReport> for SyncReport {

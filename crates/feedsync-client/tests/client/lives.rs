@@ -129,33 +129,64 @@ async fn a_hub_restored_from_a_backup_gets_back_what_it_lost() {
     assert_eq!(anna.state().await.len(), 2);
 }
 
+/// A hub that refuses changes may accept them later, such as those of a reader who becomes an editor. It is not asked
+/// again at each synchronisation, since a refused body may be large; but the refusal is reported each time.
 #[tokio::test]
-async fn a_hub_that_takes_no_pushes_is_remembered_as_read_only() {
+async fn refused_push_is_reported_each_time_and_tried_again_for_new_changes_or_after_a_while() {
     // 405: no pushes at all. 415: no pushes in the format of this collection.
     for status in [405, 415] {
         let hub = Hub::new("hub").await;
         hub.peer.add("theirs").await;
         let to = hub.address;
+        let is_open = Arc::new(AtomicBool::new(false));
+        let opens = Arc::clone(&is_open);
         let site = Site::start(move |asked| match asked.method.as_str() {
-            "POST" => answer(status, &[], ""),
+            "POST" if !opens.load(Ordering::Relaxed) => answer(status, &[], ""),
             _ => vec![Act::Pass { to, bytes: usize::MAX }],
         })
         .await;
         let anna = Peer::new("anna").await;
         anna.add("mine").await;
         let url = site.url("/collections/notes");
-        let report = anna.sync(&url).await;
-        assert_eq!(report.pulled.added, 1);
-        assert!(report.state.read_only);
-        assert!(matches!(report.warnings[..], [Warning::ReadOnly(_)]));
-        site.forget();
-        anna.sync(&url).await;
-        assert!(site.asked().iter().all(|asked| asked.method == "GET"));
+        let pushes = || site.asked().iter().filter(|asked| asked.method == "POST").count();
+        let refused = async |expected: usize| {
+            site.forget();
+            let report = anna.sync(&url).await;
+            assert!(report.state.read_only && report.state.refusal.is_some());
+            assert!(matches!(report.warnings[..], [Warning::ReadOnly(_)]), "{report:?}");
+            assert_eq!(pushes(), expected);
+            report
+        };
+        assert_eq!(refused(1).await.pulled.added, 1);
+        refused(0).await;
+        hub.peer.add("more of theirs").await;
+        assert_eq!(refused(0).await.pulled.added, 1);
+        anna.add("more of mine").await;
+        refused(1).await;
+        refused(0).await;
+        // An hour later, or after the clock was ahead.
+        let shifted = async |by: i64| {
+            let mut remote = anna.remote(&url).await;
+            let refusal = remote.state.refusal.as_mut().unwrap();
+            refusal.at = Moment::from_micros(refusal.at.micros().saturating_add_signed(by));
+            anna.store_remote(&remote).await;
+        };
+        let hour = 3_600_000_000;
+        shifted(hour).await;
+        refused(1).await;
+        shifted(-hour).await;
+        refused(1).await;
         // A push alone is tried again.
         let push = Direction { pull: false, push: true };
         let error = anna.try_sync(&url, push).await.unwrap_err();
         assert!(matches!(error, SyncError::Fetch(_)), "{error}");
-        assert_eq!(anna.try_sync(&hub.url(), push).await.unwrap().pushed.added, 1);
+
+        is_open.store(true, Ordering::Relaxed);
+        assert_eq!(refused(0).await.pushed.added, 0);
+        shifted(-hour).await;
+        let report = anna.sync(&url).await;
+        assert_eq!((report.pushed.added, report.warnings.len()), (2, 0), "{report:?}");
+        assert!(!report.state.read_only && report.state.refusal.is_none());
     }
 }
 

@@ -51,6 +51,27 @@ async fn a_change_on_either_side_makes_a_synchronisation_due_and_its_own_changes
 }
 
 #[tokio::test]
+async fn new_changes_are_due_after_a_refusal_and_the_refused_ones_are_not() {
+    let hub = Hub::new("hub").await;
+    let to = hub.address;
+    let site = Site::start(move |asked| match asked.method.as_str() {
+        "POST" => answer(405, &[], ""),
+        _ => vec![Act::Pass { to, bytes: usize::MAX }],
+    })
+    .await;
+    let anna = Peer::new("anna").await;
+    let url = site.url("/collections/notes");
+    anna.add("refused").await;
+    let mut watch = watch(&anna, &url, patient()).await;
+    anna.sync(&url).await;
+    assert!(is_quiet(&mut watch).await);
+    anna.add("new").await;
+    assert_eq!(due(&mut watch).await, SyncTrigger::Here);
+    anna.sync(&url).await;
+    assert!(is_quiet(&mut watch).await);
+}
+
+#[tokio::test]
 async fn changes_before_the_watch_are_due_at_once() {
     let hub = Hub::new("hub").await;
     let anna = Peer::new("anna").await;

@@ -10,7 +10,8 @@ use super::samples::{
 use super::{Constructor, wait};
 use crate::{
     ChangeNumber, Collection, CollectionChange, Digest, Moment, NewCollection, NewRemote, Origin,
-    PageLimit, Put, RemoteId, RemoteState, Selection, Store, StoreError, Subscription, Write,
+    PageLimit, PushRefusal, Put, RemoteId, RemoteState, Selection, Store, StoreError, Subscription,
+    Write,
 };
 
 /// Names, titles and settings are stored; a name can be used once only.
@@ -222,6 +223,11 @@ pub fn remotes_are_remembered(constructor: Constructor) {
         may_lack: true,
         needs_complete: true,
         read_only: true,
+        refusal: Some(PushRefusal {
+            at: Moment::from_micros(1_763_668_000_000_002),
+            up_to: ChangeNumber::new(19),
+            reason: "403 Forbidden".to_owned(),
+        }),
         not_before: moment,
         expires: moment,
         failures: 3,

@@ -11,7 +11,7 @@ use super::rows::{get, maybe_moment, micros, number, parsed, text};
 use crate::error::StoreError;
 use crate::name::CollectionName;
 use crate::order::Moment;
-use crate::remote::{NewRemote, Remote, RemoteId, RemoteState, Subscription};
+use crate::remote::{NewRemote, PushRefusal, Remote, RemoteId, RemoteState, Subscription};
 
 pub(super) async fn all(
     client: &mut Client,
@@ -26,7 +26,8 @@ pub(super) async fn all(
         .prepare_cached(
             "SELECT r.id, c.name, r.name, url, changes, complete, until, etag, last_modified,
                     pushed, may_lack, needs_complete, read_only, not_before, expires, failures,
-                    failure, succeeded, every, plain, reaches_private, due
+                    failure, succeeded, every, plain, reaches_private, due, refused_at,
+                    refused_up_to, refusal
                FROM remotes r JOIN collections c ON c.id = r.collection
               WHERE $1::bigint IS NULL OR r.collection = $1 ORDER BY r.id",
         )
@@ -50,6 +51,12 @@ fn remote(row: &Row) -> Result<Remote, StoreError> {
             may_lack: get(row, 10)?,
             needs_complete: get(row, 11)?,
             read_only: get(row, 12)?,
+            refusal: match (maybe_moment(row, 22)?, get(row, 24)?) {
+                (Some(at), Some(reason)) => {
+                    Some(PushRefusal { at, up_to: number(row, 23)?, reason })
+                }
+                _ => None,
+            },
             not_before: maybe_moment(row, 13)?,
             expires: maybe_moment(row, 14)?,
             failures: u32::try_from(get::<i64>(row, 15)?).unwrap_or(u32::MAX),
@@ -183,11 +190,13 @@ pub(super) async fn write_state(
             "UPDATE remotes SET changes = $2, complete = $3, until = $4, etag = $5,
                     last_modified = $6, pushed = $7, may_lack = $8, needs_complete = $9,
                     read_only = $10, not_before = $11, expires = $12, failures = $13,
-                    failure = $14, succeeded = $15
+                    failure = $14, succeeded = $15, refused_at = $16, refused_up_to = $17,
+                    refusal = $18
               WHERE id = $1",
         )
         .await?;
     let plain = |value: &Option<String>| value.as_deref().map(text);
+    let refusal = state.refusal.as_ref();
     client
         .execute(
             &statement,
@@ -207,6 +216,9 @@ pub(super) async fn write_state(
                 &i64::from(state.failures),
                 &plain(&state.failure),
                 &state.succeeded.map(micros),
+                &refusal.map(|refusal| micros(refusal.at)),
+                &refusal.map(|refusal| super::rows::bound(refusal.up_to)),
+                &refusal.map(|refusal| text(&refusal.reason)),
             ],
         )
         .await?;

@@ -33,6 +33,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     // An older node would add users without an id.
     Migration { sql: include_str!("migrations/006.sql"), oldest_compatible: 6 },
     Migration { sql: include_str!("migrations/007.sql"), oldest_compatible: 7 },
+    Migration { sql: include_str!("migrations/008.sql"), oldest_compatible: 7 },
 ];
 
 /// Key of the lock under which a store is founded, migrated and settled, and which writes share: "feedsync".

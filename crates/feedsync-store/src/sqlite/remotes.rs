@@ -10,7 +10,7 @@ use crate::columns::moment;
 use crate::error::StoreError;
 use crate::name::CollectionName;
 use crate::order::{ChangeNumber, Moment};
-use crate::remote::{NewRemote, Remote, RemoteId, RemoteState, Subscription};
+use crate::remote::{NewRemote, PushRefusal, Remote, RemoteId, RemoteState, Subscription};
 
 pub(super) fn all(
     connection: &Connection,
@@ -23,7 +23,8 @@ pub(super) fn all(
     let mut statement = connection.prepare_cached(
         "SELECT remotes.id, collections.name, remotes.name, url, changes, complete, until, etag,
                 last_modified, pushed, may_lack, needs_complete, read_only, not_before, expires,
-                failures, failure, succeeded, every, plain, reaches_private, due
+                failures, failure, succeeded, every, plain, reaches_private, due,
+                refused_at, refused_up_to, refusal
            FROM remotes JOIN collections ON collections.id = remotes.collection
           WHERE ?1 IS NULL OR remotes.collection = ?1 ORDER BY remotes.id",
     )?;
@@ -52,6 +53,14 @@ fn remote(row: &Row<'_>) -> Result<Remote, StoreError> {
             may_lack: row.get(10)?,
             needs_complete: row.get(11)?,
             read_only: row.get(12)?,
+            refusal: match row.get(24)? {
+                None => None,
+                Some(reason) => Some(PushRefusal {
+                    at: moment(row.get(22)?),
+                    up_to: ChangeNumber::new(row.get::<_, i64>(23)? as u64),
+                    reason,
+                }),
+            },
             not_before: maybe(13)?,
             expires: maybe(14)?,
             failures: row.get(15)?,
@@ -158,7 +167,8 @@ pub(super) fn write_state(
             "UPDATE remotes SET changes = ?2, complete = ?3, until = ?4, etag = ?5,
                     last_modified = ?6, pushed = ?7, may_lack = ?8, needs_complete = ?9,
                     read_only = ?10, not_before = ?11, expires = ?12, failures = ?13,
-                    failure = ?14, succeeded = ?15
+                    failure = ?14, succeeded = ?15, refused_at = ?16, refused_up_to = ?17,
+                    refusal = ?18
               WHERE id = ?1",
         )?
         .execute(params![
@@ -177,6 +187,9 @@ pub(super) fn write_state(
             state.failures,
             state.failure,
             micros(state.succeeded),
+            micros(state.refusal.as_ref().map(|refusal| refusal.at)),
+            state.refusal.as_ref().map(|refusal| refusal.up_to),
+            state.refusal.as_ref().map(|refusal| &refusal.reason),
         ])?;
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::error::StoreError;
 const APPLICATION_ID: i64 = 0x6673_796e;
 
 /// Migrations in order; each brings the schema to the next version.
-const MIGRATIONS: [&str; 10] = [
+const MIGRATIONS: [&str; 11] = [
     include_str!("migrations/001.sql"),
     include_str!("migrations/002.sql"),
     include_str!("migrations/003.sql"),
@@ -23,6 +23,7 @@ const MIGRATIONS: [&str; 10] = [
     include_str!("migrations/008.sql"),
     include_str!("migrations/009.sql"),
     include_str!("migrations/010.sql"),
+    include_str!("migrations/011.sql"),
 ];
 
 /// Pause before a writer that found the file locked tries again, and the maximum number of attempts: about a

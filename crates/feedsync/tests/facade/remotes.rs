@@ -60,10 +60,10 @@ async fn edits_of_two_replicas_meet_at_a_hub() {
     assert!(one.conflicts().await.unwrap().is_empty());
 }
 
-/// A hub that refuses changes is offered them again at each sync, so that a reader who becomes an editor sends
+/// A hub that refuses changes is offered them again with the next new one, so that a reader who becomes an editor sends
 /// what waited.
 #[tokio::test]
-async fn changes_that_a_hub_refuses_are_offered_again_at_each_sync() {
+async fn changes_that_a_hub_refuses_are_offered_again_with_new_ones() {
     let (hub, todo) = (Hub::new().await, todo().await);
     let endpoint = hub.todo.replica().endpoint();
     let user = |name: &str| UserName::new(name).unwrap();
@@ -94,14 +94,16 @@ async fn changes_that_a_hub_refuses_are_offered_again_at_each_sync() {
     role(Role::Editor).await;
     // The hub caches rights for a second.
     let mut sent = 0;
-    for _ in 0..100 {
+    for number in 0..100 {
+        todo.add(titled(&number.to_string())).await.unwrap();
         sent += todo.sync(&hub.url()).await.unwrap().sent;
         if sent > 0 {
             break;
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    assert_eq!((sent, titles(&hub.todo).await), (1, vec!["Milk".to_owned()]));
+    assert!(sent > 1);
+    assert_eq!(titles(&hub.todo).await, titles(&todo).await);
     assert!(todo.sync(&hub.url()).await.unwrap().warnings.is_empty());
 }
 

@@ -1,0 +1,4 @@
+-- The last refusal of a push by a hub: when, the last change of the collection then, and the response.
+ALTER TABLE remotes ADD COLUMN refused_at bigint;
+ALTER TABLE remotes ADD COLUMN refused_up_to bigint;
+ALTER TABLE remotes ADD COLUMN refusal text;
