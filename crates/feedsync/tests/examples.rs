@@ -186,6 +186,85 @@ async fn bridge_carries_lines_and_items_both_ways() {
     assert_eq!(lines(), before);
 }
 
+/// Lines that both sides changed, or whose items are gone, become tasks of their own.
+#[tokio::test]
+async fn bridge_loses_no_line() {
+    let (hub, folder, phone) = (Hub::new().await, Device::new(), Device::new());
+    let file = format!("{}/todo.txt", folder.data());
+    let bridge = || async { bridge::run(&file, &hub.url).await.unwrap() };
+    let lines = || std::fs::read_to_string(&file).unwrap();
+    let titles = || {
+        let lines = lines();
+        let titles = lines.lines().map(|line| line.split(" id:").next().unwrap().to_owned());
+        titles.collect::<std::collections::BTreeSet<_>>()
+    };
+    let set = |expected: &[&str]| expected.iter().map(|one| one.to_string()).collect();
+    std::fs::write(&file, "Milk\nBread\nrecipe id:7\n").unwrap();
+    bridge().await;
+    assert_eq!(titles(), set(&["Milk", "Bread", "recipe"]));
+    assert!(lines().contains("recipe id:7\n"), "{}", lines());
+
+    // The line of a task that somebody deleted is edited.
+    phone.todo(&["sync", &hub.url]).await;
+    let id = lines().lines().find(|line| line.starts_with("Milk")).unwrap().to_owned();
+    phone.todo(&["rm", id.split(" id:").nth(1).unwrap()]).await;
+    phone.todo(&["sync"]).await;
+    let edited = lines().replace("Milk", "Oat milk");
+    bridge().await;
+    assert_eq!(titles(), set(&["Bread", "recipe"]));
+    std::fs::write(format!("{file}.base"), edited.replace("Oat milk", "Milk")).unwrap();
+    std::fs::write(&file, &edited).unwrap();
+    bridge().await;
+    assert_eq!(titles(), set(&["Oat milk", "Bread", "recipe"]));
+
+    // The replica is gone, and nobody is there who has its items.
+    std::fs::remove_dir_all(format!("{file}.data")).unwrap();
+    let nowhere = "http://127.0.0.1:9/collections/todo";
+    assert!(bridge::run(&file, nowhere).await.unwrap().starts_with("offline"));
+    assert_eq!(titles(), set(&["Oat milk", "Bread", "recipe"]));
+
+    // A run that was interrupted before it wrote the base, and a line that was copied and edited.
+    std::fs::remove_file(format!("{file}.base")).unwrap();
+    let before = lines();
+    bridge().await;
+    assert_eq!(lines(), before);
+    let copied = before.lines().find(|line| line.starts_with("Bread")).unwrap();
+    std::fs::write(&file, format!("{before}{}\n", copied.replace("Bread", "Butter"))).unwrap();
+    bridge().await;
+    assert_eq!(titles(), set(&["Oat milk", "Bread", "Butter", "recipe"]));
+}
+
+/// An editor saves the file while the bridge talks to the hub.
+#[tokio::test]
+async fn bridge_carries_what_is_saved_while_it_runs() {
+    let (replica, folder) = (Replica::in_memory(), Device::new());
+    let file = format!("{}/todo.txt", folder.data());
+    std::fs::write(&file, "Milk\n").unwrap();
+    let saved = file.clone();
+    let once = std::sync::Once::new();
+    let saves = std::sync::Arc::new(move || {
+        once.call_once(|| {
+            let text = std::fs::read_to_string(&saved).unwrap();
+            std::fs::write(&saved, format!("{text}Bread\n")).unwrap();
+        });
+    });
+    let saving = axum::middleware::from_fn(
+        move |request: axum::extract::Request, next: axum::middleware::Next| {
+            saves();
+            next.run(request)
+        },
+    );
+    let application = hub::application(&replica).await.unwrap().layer(saving);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/collections/todo", listener.local_addr().unwrap());
+    let serving = tokio::spawn(async { axum::serve(listener, application).await.unwrap() });
+    bridge::run(&file, &url).await.unwrap();
+    let lines = std::fs::read_to_string(&file).unwrap();
+    assert!(lines.contains("Milk id:") && lines.contains("Bread id:"), "{lines}");
+    assert_eq!(replica.collection("todo").await.unwrap().count().await.unwrap(), 2);
+    serving.abort();
+}
+
 #[tokio::test]
 async fn peers_with_a_shared_folder_have_the_same_list() {
     let (shared, data) = (Device::new(), Device::new());
