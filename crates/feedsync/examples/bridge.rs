@@ -113,7 +113,7 @@ async fn carry_file(todo: &Collection<Json<Task>>, now: &str, base: &str) -> Res
             Some(item) if item.shown(&id) == task => {}
             // Only the collection has changed.
             Some(_) if was.as_ref() == Some(&task) => {}
-            Some(mut item) if was.is_some_and(|was| was == item.shown(&id)) => {
+            Some(mut item) if was.as_ref().is_some_and(|was| *was == item.shown(&id)) => {
                 **item = task;
                 todo.update(&item).await?;
             }
