@@ -195,7 +195,7 @@ impl FeedSchedule {
             let poll = Poll { state, document: None };
             return Ok(self.library.settle(number, poll, now).await?);
         }
-        let has_strangers = !self.endpoint.store().users().await?.is_empty();
+        let has_strangers = self.endpoint.has_users().await?;
         let for_untrusted = has_strangers.then(|| self.fetcher.for_untrusted());
         let fetcher = for_untrusted.as_ref().unwrap_or(&self.fetcher);
         let poll = fetch::poll(fetcher, &*self.library, feed, now, chance).await?;

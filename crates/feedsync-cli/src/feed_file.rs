@@ -192,7 +192,7 @@ impl<'a> PageReader<'a> {
             }
             Cursor::Id(after) => {
                 let name = &self.publication.collection.name;
-                let page = self.endpoint.store().items_by_id(name, after.as_ref(), limit).await?;
+                let page = self.endpoint.items_by_id(name, after.as_ref(), limit).await?;
                 let last = page.items.last().map(|stored| stored.item.id.clone());
                 self.cursor = page.more.then_some(Cursor::Id(last));
                 (page.collection, page.items)
@@ -227,7 +227,7 @@ mod tests {
             format: Format::Atom,
             settings: BTreeMap::new(),
         };
-        endpoint.store().create_collection(new.clone()).await.unwrap();
+        endpoint.create_collection(new.clone()).await.unwrap();
         let publication = endpoint.publish_complete(&notes).await.unwrap();
         let directory = tempfile::tempdir().unwrap();
         let write = async |extent| {
@@ -240,8 +240,8 @@ mod tests {
         for extent in [Extent::Partial, Extent::Complete] {
             assert!(matches!(write(extent).await, Ok(WrittenFeed { items: 0, .. })));
         }
-        endpoint.store().drop_collection(&notes).await.unwrap();
-        endpoint.store().create_collection(new).await.unwrap();
+        endpoint.drop_collection(&notes).await.unwrap();
+        endpoint.create_collection(new).await.unwrap();
         for extent in [Extent::Partial, Extent::Complete] {
             let Err(Failure::Message { message, .. }) = write(extent).await else {
                 panic!("{extent:?}")

@@ -55,21 +55,21 @@ impl Session {
         named_by: Option<&Remote>,
     ) -> Result<Remote, SyncError> {
         let reaches_private = self.may_reach_private(&address(url)?, named_by).await?;
-        let store = self.endpoint().store();
+        let endpoint = self.endpoint();
         let SubscriptionOptions { every, plain, announced, title } = terms;
         let every = every.max(SubscriptionOptions::MIN_INTERVAL);
         let subscription = Some(Subscription { every, plain, reaches_private, due: None });
-        let known = store.remotes(Some(collection)).await?;
+        let known = endpoint.remotes(Some(collection)).await?;
         // Both are set in one step, so that nothing is ever pushed to a feed that is only to be read.
         let remote = match known.into_iter().find(|known| known.url == url) {
             Some(known) => {
                 let remote = Remote { subscription, ..known };
-                store.change_remote(remote.clone()).await?;
+                endpoint.change_remote(remote.clone()).await?;
                 remote
             }
             None => {
                 let (collection, url) = (collection.clone(), url.to_owned());
-                store.add_remote(NewRemote { collection, name: None, url, subscription }).await?
+                endpoint.add_remote(NewRemote { collection, name: None, url, subscription }).await?
             }
         };
         let link = without_credentials(url);
@@ -84,7 +84,7 @@ impl Session {
     pub async fn unsubscribe(&self, remote: &Remote) -> Result<(), SyncError> {
         let link = without_credentials(&remote.url);
         self.endpoint().announce_aggregated(&remote.collection, &link, None).await?;
-        Ok(self.endpoint().store().remove_remote(remote.id).await?)
+        Ok(self.endpoint().remove_remote(remote.id).await?)
     }
 
     /// Returns the feeds that a remote's publisher states it incorporates. They are not read.

@@ -33,7 +33,7 @@ impl Run<'_> {
         if named.is_empty() {
             return Ok(());
         }
-        let missing = self.endpoint.store().missing_blobs(&named).await?;
+        let missing = self.endpoint.missing_blobs(&named).await?;
         self.fetch_each(&hub, missing).await
     }
 
@@ -45,11 +45,11 @@ impl Run<'_> {
         }
         let mut from = [0; 32];
         from[..8].copy_from_slice(&self.endpoint.environment().random().to_be_bytes());
-        let (store, name) = (self.endpoint.store(), &self.remote.collection);
-        let mut lost = store.lost_blobs(name, Digest::from_bytes(from), MAX_RETRIED).await?;
+        let (endpoint, name) = (&self.endpoint, &self.remote.collection);
+        let mut lost = endpoint.lost_blobs(name, Digest::from_bytes(from), MAX_RETRIED).await?;
         if lost.len() < MAX_RETRIED {
             let rest = MAX_RETRIED - lost.len();
-            lost.extend(store.lost_blobs(name, Digest::from_bytes([0; 32]), rest).await?);
+            lost.extend(endpoint.lost_blobs(name, Digest::from_bytes([0; 32]), rest).await?);
         }
         self.fetch_each(hub, lost).await
     }
@@ -68,7 +68,7 @@ impl Run<'_> {
             };
             match bytes {
                 Ok(bytes) if Digest::of(&bytes) == digest => {
-                    self.endpoint.store().put_blob(bytes).await?;
+                    self.endpoint.put_blob(bytes).await?;
                 }
                 Ok(_) => self.warn_of(digest, "what came is something else"),
                 Err(error) => self.warn_of(digest, &error.to_string()),
@@ -99,7 +99,7 @@ impl Run<'_> {
                     continue;
                 }
             }
-            let Some(bytes) = self.endpoint.store().blob(digest).await? else {
+            let Some(bytes) = self.endpoint.blob(digest).await? else {
                 self.warn_of(digest, "it is not here either");
                 continue;
             };

@@ -92,7 +92,7 @@ pub(crate) async fn has_unsent_changes(
         None => return Ok(!state.read_only && last > state.pushed),
     };
     while after < last {
-        let page = endpoint.store().changes(name, after, Some(last), BATCH).await?;
+        let page = endpoint.changes(name, after, Some(last), BATCH).await?;
         if page.items.iter().any(|stored| stored.origin != Origin::Remote(remote.id)) {
             return Ok(true);
         }
@@ -133,8 +133,7 @@ impl Run<'_> {
         // Changes are marked as sent only if all earlier ones are: an earlier push may have left some out.
         let marks = self.endpoint.collection(&name).await?.sent >= after;
         while after < up_to {
-            let store = self.endpoint.store();
-            let page = store.changes(&name, after, Some(up_to), BATCH).await?;
+            let page = self.endpoint.changes(&name, after, Some(up_to), BATCH).await?;
             let offered: Vec<_> =
                 page.items.into_iter().filter(|stored| self.must_offer(stored)).collect();
             tracing::debug!(

@@ -108,7 +108,7 @@ impl Schedule {
     /// Returns the due subscriptions, those that wait longest first.
     pub async fn due(&self) -> Result<Vec<Remote>, StoreError> {
         let now = self.session.endpoint().environment().now();
-        let mut remotes = self.session.endpoint().store().remotes(None).await?;
+        let mut remotes = self.session.endpoint().remotes(None).await?;
         remotes.retain(|remote| {
             let subscription = remote.subscription.as_ref();
             subscription.is_some_and(|subscription| is_due(subscription, &remote.state, now))
@@ -121,19 +121,19 @@ impl Schedule {
     /// again.
     pub async fn read(&self, remote: &Remote) -> Result<Option<SyncReport>, SyncError> {
         let Some(subscription) = &remote.subscription else { return Ok(None) };
-        let store = self.session.endpoint().store();
-        let environment = self.session.endpoint().environment();
+        let endpoint = self.session.endpoint();
+        let environment = endpoint.environment();
         let claimed = after(environment.now(), LEASE);
-        if !store.reschedule(remote.id, subscription.due, claimed).await? {
+        if !endpoint.reschedule(remote.id, subscription.due, claimed).await? {
             return Ok(None);
         }
         let direction = Direction { pull: true, push: false };
         let outcome = self.session.sync(remote, direction, &NoProgress, false).await;
-        let known = store.remotes(Some(&remote.collection)).await?;
+        let known = endpoint.remotes(Some(&remote.collection)).await?;
         if let Some(known) = known.into_iter().find(|known| known.id == remote.id) {
             let (now, chance) = (environment.now(), environment.random());
             let due = next(now, subscription, &known.state, chance);
-            store.reschedule(remote.id, Some(claimed), due).await?;
+            endpoint.reschedule(remote.id, Some(claimed), due).await?;
         }
         outcome.map(Some)
     }

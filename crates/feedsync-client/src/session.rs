@@ -106,7 +106,7 @@ impl Session {
         progress: &dyn Progress,
         dry_run: bool,
     ) -> Result<SyncReport, SyncError> {
-        let known = self.endpoint.store().remotes(Some(&remote.collection)).await?;
+        let known = self.endpoint.remotes(Some(&remote.collection)).await?;
         let remote = known
             .into_iter()
             .find(|known| known.id == remote.id)

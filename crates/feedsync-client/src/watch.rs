@@ -93,7 +93,7 @@ impl Watch {
             direction.push = false;
             pace.poll = subscription.every;
         }
-        let notices = session.endpoint().store().subscribe(&remote.collection);
+        let notices = session.endpoint().subscribe(&remote.collection);
         Self {
             session,
             remote,
@@ -174,7 +174,7 @@ impl Watch {
     /// Returns the stored state of the remote.
     async fn look(&self) -> Result<RemoteState, SyncError> {
         let collection = &self.remote.collection;
-        let known = self.session.endpoint().store().remotes(Some(collection)).await?;
+        let known = self.session.endpoint().remotes(Some(collection)).await?;
         let found = known.into_iter().find(|known| known.id == self.remote.id);
         found
             .map(|found| found.state)

@@ -38,6 +38,13 @@ impl Endpoint {
         Self { actor: Some(actor.into()), ..self.clone() }
     }
 
+    /// Returns the same endpoint without an actor, for work that outlives the request in which it began: it
+    /// records nothing.
+    #[must_use]
+    pub fn without_actor(&self) -> Self {
+        Self { actor: None, ..self.clone() }
+    }
+
     /// Returns the write that records a change in the same transaction.
     pub(crate) fn audit_entry(
         &self,

@@ -159,7 +159,7 @@ impl Endpoint {
         let Ok(name) = CollectionName::new(database.name.as_str()) else {
             return Ok(BridgeStatus::Closed);
         };
-        let collection = self.store().collection(&name).await?;
+        let collection = self.store.collection(&name).await?;
         let is_open = |it: &Collection| it.feed_id == feed_id && is_database(&it.settings);
         Ok(match collection.is_some_and(|it| is_open(&it)) {
             true => BridgeStatus::Collection(name),

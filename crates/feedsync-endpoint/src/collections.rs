@@ -1,4 +1,4 @@
-//! Creating, changing and removing collections, recorded with the user who did it.
+//! Finding collections; creating, changing and removing them, recorded with the user who did it.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -16,6 +16,34 @@ use crate::readings::{ReadingOwner, is_name_allowed, is_reserved, private};
 use crate::settings::{Settings, is_database};
 
 impl Endpoint {
+    /// Returns all collections, by name.
+    pub async fn collections(&self) -> Result<Vec<Collection>, StoreError> {
+        self.store.collections().await
+    }
+
+    /// Returns collections by name, after one or from the first on, up to a maximum number.
+    pub async fn collections_after(
+        &self,
+        after: Option<&CollectionName>,
+        most: usize,
+    ) -> Result<Vec<Collection>, StoreError> {
+        self.store.collections_after(after, most).await
+    }
+
+    /// Returns a collection, or an error that names it if it does not exist.
+    pub async fn collection(&self, name: &CollectionName) -> Result<Collection, EndpointError> {
+        let found = self.store.collection(name).await?;
+        Ok(found.ok_or_else(|| StoreError::NoCollection(name.clone()))?)
+    }
+
+    /// Returns a collection, if there is one of this name.
+    pub async fn find_collection(
+        &self,
+        name: &CollectionName,
+    ) -> Result<Option<Collection>, StoreError> {
+        self.store.collection(name).await
+    }
+
     /// Creates a collection. The user on whose behalf this is done owns it. Names that are reserved for the
     /// reading collections of others are refused. Without a user, as for the operator of the store, every
     /// name is allowed.

@@ -39,7 +39,7 @@ impl Endpoint {
         feed_id: Option<&str>,
     ) -> Result<bool, StoreError> {
         let Ok(name) = name.as_str().parse::<DatabaseName>() else { return Ok(false) };
-        let Some(found) = Arc::clone(self.store()).databases().database(&name).await? else {
+        let Some(found) = Arc::clone(&self.store).databases().database(&name).await? else {
             return Ok(false);
         };
         Ok(self.database_owner(&found, feed_id).await? == DatabaseOwner::Other)
@@ -54,7 +54,7 @@ impl Endpoint {
         if feed_id == Some(&*of) {
             return Ok(DatabaseOwner::Collection);
         }
-        let is_there = self.store().collections().await?.iter().any(|it| it.feed_id == of);
+        let is_there = self.store.collections().await?.iter().any(|it| it.feed_id == of);
         Ok(if is_there { DatabaseOwner::Other } else { DatabaseOwner::Removed })
     }
 }

@@ -2,17 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
+use std::path::Path;
 use std::sync::Arc;
 
 use feedsync_core::{Item, ItemId, Payload, Refusal, check_bounds};
 use feedsync_formats::{blobs, without_server_parts};
-use feedsync_store::{
-    Collection, CollectionName, Digest, Environment, Identity, Store, StoreError, StoredItem,
-    item_bytes,
-};
+use feedsync_store::{Digest, Environment, Identity, Store, StoreError, item_bytes};
 
 use crate::actor::Actor;
-use crate::error::EndpointError;
 
 /// An endpoint over one incarnation of a store. It is cheap to clone.
 #[derive(Clone)]
@@ -32,7 +29,8 @@ impl Endpoint {
         Self { store, environment, actor: None, most: None, growth: None }
     }
 
-    /// Returns the underlying store, for reading and for operations that do not concern items.
+    /// Returns the underlying store, for programs that put an endpoint together. Everything else uses the
+    /// operations of the endpoint: a write to the store is neither checked nor recorded.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
     }
@@ -47,21 +45,15 @@ impl Endpoint {
         self.store.identity().await
     }
 
-    /// Returns a collection, or an error that names it if it does not exist.
-    pub async fn collection(&self, name: &CollectionName) -> Result<Collection, EndpointError> {
-        let found = self.store.collection(name).await?;
-        Ok(found.ok_or_else(|| StoreError::NoCollection(name.clone()))?)
+    /// Checks that the store accepts writes: [`StoreError::Full`] while its disk is full. Deletions may be
+    /// possible then.
+    pub async fn check_space(&self) -> Result<(), StoreError> {
+        self.store.check_space().await
     }
 
-    /// Returns an item, or an error that names it if the collection does not have it.
-    pub async fn item(
-        &self,
-        collection: &CollectionName,
-        id: &ItemId,
-    ) -> Result<StoredItem, EndpointError> {
-        let found = self.store.item(collection, id).await?;
-        found
-            .ok_or_else(|| EndpointError::NoItem { collection: collection.clone(), id: id.clone() })
+    /// Returns the directory of the store, if it has one: temporary files for it belong there.
+    pub fn directory(&self) -> Option<&Path> {
+        self.store.directory()
     }
 
     /// Returns a new item id: a random UUID.

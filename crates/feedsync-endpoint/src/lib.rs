@@ -4,7 +4,10 @@
 //! transaction. It does no HTTP and reads no files.
 
 mod actor;
+#[cfg(feature = "people")]
+mod acts;
 mod aggregated;
+mod blobs;
 #[cfg(feature = "databases")]
 pub mod bridge;
 mod collections;
@@ -19,6 +22,7 @@ mod error;
 mod feed_document;
 mod import;
 mod incorporate;
+mod items;
 mod limits;
 mod logs;
 mod member;
@@ -31,6 +35,7 @@ mod publish;
 mod purge;
 mod readings;
 mod reincarnate;
+mod remotes;
 mod retain;
 mod settings;
 mod signature;

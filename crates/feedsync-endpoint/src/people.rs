@@ -7,6 +7,7 @@
 
 mod password;
 mod person;
+mod stored;
 mod token;
 
 use feedsync_store::{

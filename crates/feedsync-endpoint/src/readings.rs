@@ -6,7 +6,7 @@
 //! have reading collections that are private to no user. The user takes one over if nobody else owns it, and
 //! roles of others in it end. Any other collection of that name is renamed, and the user gets a new one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use feedsync_core::Format;
 use feedsync_store::{
@@ -82,11 +82,11 @@ impl Endpoint {
         let name = reading_collection(reader.map(|reader| &reader.name));
         let mut is_changed = false;
         for _ in 0..ATTEMPTS {
-            let found = self.store().collection(&name).await?;
+            let found = self.store.collection(&name).await?;
             match (reader, found) {
                 (None, Some(found)) => return Ok((found, is_changed)),
                 (None, None) => {
-                    if !self.store().users().await?.is_empty() {
+                    if self.has_users().await? {
                         return Err(EndpointError::HasUsers);
                     }
                     self.found_reading(name.clone(), None).await?;
@@ -116,9 +116,22 @@ impl Endpoint {
         Err(StoreError::Unknown(format!("{name} is changed by others all the time")).into())
     }
 
+    /// Whether there are users. Without any, the operator of the machine reads and administers alone.
+    pub async fn has_users(&self) -> Result<bool, StoreError> {
+        Ok(!self.store.users().await?.is_empty())
+    }
+
+    /// Returns the names of the reading collections of all users and of a hub without users. They need not
+    /// exist.
+    pub async fn reading_collections(&self) -> Result<BTreeSet<CollectionName>, StoreError> {
+        let users = self.store.users().await?;
+        let owners = users.iter().map(|user| Some(&user.name)).chain([None]);
+        Ok(owners.map(reading_collection).collect())
+    }
+
     /// Makes all existing reading collections private to their users.
     pub async fn secure_readings(&self) -> Result<(), EndpointError> {
-        for user in self.store().users().await? {
+        for user in self.store.users().await? {
             self.secure_reading(ReadingOwner { name: user.name, id: user.id }).await?;
         }
         Ok(())
@@ -127,7 +140,7 @@ impl Endpoint {
     /// Makes the reading collection of a user private, if there is one.
     pub(crate) async fn secure_reading(&self, reader: ReadingOwner) -> Result<(), EndpointError> {
         let name = reading_collection(Some(&reader.name));
-        if self.store().collection(&name).await?.is_some() {
+        if self.store.collection(&name).await?.is_some() {
             self.open_reading_collection(Some(&reader)).await?;
         }
         Ok(())
@@ -139,7 +152,7 @@ impl Endpoint {
         &self,
         reader: ReadingOwner,
     ) -> Result<(), EndpointError> {
-        if self.store().collection(&reading_collection(None)).await?.is_some() {
+        if self.store.collection(&reading_collection(None)).await?.is_some() {
             self.open_reading_collection(Some(&reader)).await?;
         }
         Ok(())
@@ -147,7 +160,7 @@ impl Endpoint {
 
     /// Fails if the user was removed in the meantime, even if another user has the name now.
     async fn require_reader(&self, reader: &ReadingOwner) -> Result<(), EndpointError> {
-        let found = self.store().user(&reader.name).await?;
+        let found = self.store.user(&reader.name).await?;
         match found.is_some_and(|user| user.id == reader.id) {
             true => Ok(()),
             false => Err(StoreError::NoUser(reader.name.clone()).into()),
@@ -159,7 +172,7 @@ impl Endpoint {
         reader: &ReadingOwner,
         found: &Collection,
     ) -> Result<ReadingOwnership, EndpointError> {
-        let grants = match self.store().grants(GrantFilter::Collection(&found.name)).await {
+        let grants = match self.store.grants(GrantFilter::Collection(&found.name)).await {
             Err(StoreError::NoCollection(_)) => Vec::new(),
             grants => grants?,
         };
@@ -190,7 +203,7 @@ impl Endpoint {
         });
         let founding = CreationContext { owner: reader.map(|reader| reader.name.clone()), act };
         let new = NewCollection { name, title, format: Format::Opml, settings };
-        match self.store().create_collection_with(new, founding).await {
+        match self.store.create_collection_with(new, founding).await {
             Ok(_) | Err(StoreError::CollectionExists(_)) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -203,12 +216,12 @@ impl Endpoint {
         to: &CollectionName,
     ) -> Result<bool, EndpointError> {
         let from = reading_collection(None);
-        if self.store().collection(&from).await?.is_none()
-            || !self.store().grants(GrantFilter::Collection(&from)).await?.is_empty()
+        if self.store.collection(&from).await?.is_none()
+            || !self.store.grants(GrantFilter::Collection(&from)).await?.is_empty()
         {
             return Ok(false);
         }
-        let users = self.store().users().await?;
+        let users = self.store.users().await?;
         let administrators = users.iter().filter(|user| user.may_administer());
         let first = administrators.min_by_key(|user| user.created);
         if first.is_none_or(|first| first.id != reader.id) {
@@ -242,7 +255,7 @@ impl Endpoint {
     ) -> Result<(), EndpointError> {
         let was_shared = !others.is_empty();
         for Grant { user, .. } in others {
-            self.store().revoke(&user, name).await?;
+            self.store.revoke(&user, name).await?;
             let detail = format!("{user}: {name} is private to {}", reader.name);
             self.record_reading("revoke", name, detail).await?;
         }
@@ -260,7 +273,7 @@ impl Endpoint {
         })
         .await?;
         let (user, collection) = (reader.name.clone(), name.clone());
-        Ok(self.store().grant(Grant { user, collection, role: Role::Owner }).await?)
+        Ok(self.store.grant(Grant { user, collection, role: Role::Owner }).await?)
     }
 
     /// Renames a collection that does not belong to the user whose name it has. It keeps its items and roles.
@@ -295,7 +308,7 @@ impl Endpoint {
         let mut act = self.actor.as_deref().cloned().unwrap_or_default().act(action);
         act.collection = Some(name.clone());
         act.detail = detail;
-        Ok(self.store().record(act).await?)
+        Ok(self.store.record(act).await?)
     }
 }
 

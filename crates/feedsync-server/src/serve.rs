@@ -111,7 +111,7 @@ pub async fn serve(
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<Serving, ServeError> {
     let served = served.into();
-    if served.endpoint.store().users().await?.is_empty() {
+    if !served.endpoint.has_users().await? {
         if let Some(refused) = ServeError::without_user(&config) {
             return Err(refused);
         }

@@ -160,7 +160,7 @@ impl<T: Content> Collection<T> {
     ///
     /// [`Error::Content`] if its content is not of this type.
     pub async fn get(&self, id: &ItemId) -> Result<Option<Item<T>>, Error> {
-        let found = self.endpoint().store().item(&self.name, id).await?;
+        let found = self.endpoint().find_item(&self.name, id).await?;
         let live = found.map(|stored| stored.item).filter(|item| !item.winner.deleted);
         live.map(|item| read(id, item)).transpose()
     }

@@ -203,8 +203,8 @@ impl<T: Content> Collection<T> {
         let mut found = Conflicts { conflicts: Vec::new(), unreadable: Vec::new() };
         let mut bytes = 0;
         loop {
-            let (store, limit) = (self.endpoint().store(), PageLimit::items(PAGE));
-            let page = store.listing(self.stored_name(), &selection, limit).await?;
+            let (endpoint, limit) = (self.endpoint(), PageLimit::items(PAGE));
+            let page = endpoint.listing(self.stored_name(), &selection, limit).await?;
             selection.before = page.items.last().map(|stored| stored.number);
             for stored in page.items {
                 bytes += item_bytes(&stored.item);

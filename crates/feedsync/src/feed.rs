@@ -53,8 +53,8 @@ impl<T> Collection<T> {
         let (mut writer, mut text, mut after) = (FeedWriter::new(format), String::new(), None);
         writer.begin(&mut text, &head);
         loop {
-            let (store, limit) = (endpoint.store(), PageLimit::items(PAGE));
-            let page = store.items_by_id(self.stored_name(), after.as_ref(), limit).await?;
+            let limit = PageLimit::items(PAGE);
+            let page = endpoint.items_by_id(self.stored_name(), after.as_ref(), limit).await?;
             if page.collection.epoch != collection.epoch {
                 return Err(EndpointError::Overtaken(collection.name.clone()).into());
             }

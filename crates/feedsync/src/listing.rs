@@ -145,15 +145,15 @@ impl<T: Content> Collection<T> {
 
     /// Reads changes after a position. Begins anew where the position no longer counts.
     pub(crate) async fn read(&self, after: Option<Position>, limit: usize) -> Result<Read, Error> {
-        let (store, name) = (self.endpoint().store(), self.stored_name());
+        let (endpoint, name) = (self.endpoint(), self.stored_name());
         let limit = PageLimit::items(limit.clamp(1, MAX_PAGE));
         if let Some(after) = after {
-            let page = store.changes(name, after.until.number, None, limit).await?;
+            let page = endpoint.changes(name, after.until.number, None, limit).await?;
             if after.counts(&page.collection) {
                 return Ok(Read { page, restarted: false });
             }
         }
-        let page = store.changes(name, ChangeNumber::ZERO, None, limit).await?;
+        let page = endpoint.changes(name, ChangeNumber::ZERO, None, limit).await?;
         Ok(Read { page, restarted: after.is_some() })
     }
 }

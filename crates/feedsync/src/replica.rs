@@ -133,7 +133,7 @@ impl Replica {
         format: Format,
     ) -> Result<Collection<T>, Error> {
         let name = CollectionName::new(name)?;
-        if self.endpoint.store().collection(&name).await?.is_none() {
+        if self.endpoint.find_collection(&name).await?.is_none() {
             let (title, settings) = (name.to_string(), Default::default());
             let new = NewCollection { name: name.clone(), title, format, settings };
             match self.endpoint.create_collection(new).await {
@@ -146,7 +146,7 @@ impl Replica {
 
     /// Names of all collections, in alphabetical order.
     pub async fn collections(&self) -> Result<Vec<String>, Error> {
-        let found = self.endpoint.store().collections().await?;
+        let found = self.endpoint.collections().await?;
         Ok(found.into_iter().map(|collection| collection.name.to_string()).collect())
     }
 
@@ -178,7 +178,7 @@ impl From<Endpoint> for Replica {
 impl fmt::Debug for Replica {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Replica")
-            .field("directory", &self.endpoint.store().directory())
+            .field("directory", &self.endpoint.directory())
             .finish_non_exhaustive()
     }
 }

@@ -122,15 +122,15 @@ impl<T> Collection<T> {
 
     /// The remote of an address. The store has its state.
     async fn remote(&self, url: &str) -> Result<Remote, Error> {
-        let (store, collection) = (self.endpoint().store(), self.stored_name());
+        let (endpoint, collection) = (self.endpoint(), self.stored_name());
         loop {
-            let known = store.remotes(Some(collection)).await?;
+            let known = endpoint.remotes(Some(collection)).await?;
             if let Some(known) = known.into_iter().find(|remote| remote.url == url) {
                 return Ok(known);
             }
             let (collection, url) = (collection.clone(), url.to_owned());
             let new = NewRemote { collection, name: None, url, subscription: None };
-            match store.add_remote(new).await {
+            match endpoint.add_remote(new).await {
                 // Another call was faster.
                 Err(StoreError::RemoteExists(_)) => {}
                 added => return Ok(added?),

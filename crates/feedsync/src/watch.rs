@@ -47,7 +47,7 @@ impl<T: Content> Collection<T> {
     /// # }
     /// ```
     pub async fn watch(&self) -> Result<Watch<T>, Error> {
-        let notices = self.endpoint().store().subscribe(self.stored_name());
+        let notices = self.endpoint().subscribe(self.stored_name());
         let stored = self.stored().await?;
         let now = Position::after(&stored, stored.last);
         Ok(Watch::new(self.clone(), notices, now))
@@ -56,7 +56,7 @@ impl<T: Content> Collection<T> {
     /// Watches for changes after a position of an earlier [`Watch`] or [`Page`](crate::Page), also of an earlier run of
     /// the program.
     pub fn watch_from(&self, position: Position) -> Watch<T> {
-        let notices = self.endpoint().store().subscribe(self.stored_name());
+        let notices = self.endpoint().subscribe(self.stored_name());
         Watch::new(self.clone(), notices, position)
     }
 }

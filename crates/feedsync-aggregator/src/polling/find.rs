@@ -129,7 +129,7 @@ impl WebFinder {
     /// Returns the fetcher to use now: one for strangers if the hub has users. It must be called with a permit,
     /// since users may be added while a request waits for one.
     async fn fetcher(&self) -> Result<Fetcher, FindError> {
-        let has_strangers = !self.endpoint.store().users().await?.is_empty();
+        let has_strangers = self.endpoint.has_users().await?;
         Ok(if has_strangers { self.fetcher.for_untrusted() } else { self.fetcher.clone() })
     }
 

@@ -10,14 +10,14 @@ use std::sync::{Arc, PoisonError};
 
 use crate::library::{Library, LibraryError, NamedArticle, ReaderName, StoredFeed};
 use feedsync_client::{ReaderFileError, StoredLog, synchronise_reader};
-use feedsync_endpoint::EndpointError;
+use feedsync_endpoint::{Endpoint, EndpointError};
 use feedsync_log::{Device, Millis};
 use feedsync_reader_api::ArticleNumber;
 use feedsync_reading_state::{
     Action, FeedAddress, FeedState, Folder, ImportPolicy, ReaderState, Replica, Snapshot,
     Subscription, SubscriptionList, Tag, View,
 };
-use feedsync_store::{CollectionName, Environment, LogPosition, Store, StoreError};
+use feedsync_store::{CollectionName, LogPosition, StoreError};
 use tokio::sync::{Mutex, Notify, Semaphore, SemaphorePermit};
 
 use crate::reading::marks::FeedMarks;
@@ -58,8 +58,7 @@ pub struct MarkResult {
 /// A user and their reading.
 pub struct Person {
     library: Arc<dyn Library>,
-    store: Arc<dyn Store>,
-    environment: Arc<dyn Environment>,
+    endpoint: Endpoint,
     notifier: Arc<Notify>,
     collection: CollectionName,
     reader: ReaderName,
@@ -83,16 +82,15 @@ struct LoadedReading {
 impl Person {
     pub(crate) fn new(
         library: Arc<dyn Library>,
-        store: Arc<dyn Store>,
-        environment: Arc<dyn Environment>,
+        endpoint: Endpoint,
         notifier: Arc<Notify>,
         collection: CollectionName,
         reader: ReaderName,
         most: u64,
     ) -> Self {
-        let log = StoredLog::new(Arc::clone(&store), collection.clone(), most);
+        let log = StoredLog::new(endpoint.clone(), collection.clone(), most);
         let loaded = LoadedReading {
-            replica: Replica::new(Device::minted(environment.random())),
+            replica: Replica::new(Device::minted(endpoint.environment().random())),
             place: None,
             subscription_view: Arc::default(),
             subscribed: None,
@@ -101,8 +99,7 @@ impl Person {
         let finds = Semaphore::new(MAX_FINDS);
         Self {
             library,
-            store,
-            environment,
+            endpoint,
             notifier,
             collection,
             reader,
@@ -291,7 +288,7 @@ impl Person {
 
     /// Reads the entries that other devices appended.
     async fn catch_up(&self, loaded: &mut LoadedReading) -> Result<(), ReadingError> {
-        let log = self.store.log(&self.collection).await?;
+        let log = self.endpoint.log(&self.collection).await?;
         let place = log.filter(|log| !log.removed).map(|log| log.place);
         if place.is_some() && place == loaded.place && loaded.replica.waiting_count() == 0 {
             return Ok(());
@@ -300,7 +297,7 @@ impl Person {
     }
 
     async fn synchronise(&self, loaded: &mut LoadedReading) -> Result<(), ReadingError> {
-        let environment = Arc::clone(&self.environment);
+        let environment = Arc::clone(self.endpoint.environment());
         let random = move || environment.random();
         loaded.place = None;
         synchronise_reader(&mut loaded.replica, &self.log, &random).await?;
@@ -377,7 +374,7 @@ impl Person {
     }
 
     fn now(&self) -> Millis {
-        Millis::new(self.environment.now().micros() / 1_000)
+        Millis::new(self.endpoint.environment().now().micros() / 1_000)
     }
 }
 

@@ -69,12 +69,10 @@ impl Readers {
         let cached = cached.entry(collection.clone()).or_insert_with(|| {
             let reader = collection.as_str().parse();
             let reader = reader.unwrap_or_else(|_| unreachable!("names of collections are short"));
-            let (library, store) = (Arc::clone(&self.library), Arc::clone(endpoint.store()));
-            let environment = Arc::clone(endpoint.environment());
+            let (library, endpoint) = (Arc::clone(&self.library), endpoint.without_actor());
             let (notifier, collection) = (Arc::clone(&self.notifier), collection.clone());
             let most = self.most;
-            let person =
-                Person::new(library, store, environment, notifier, collection, reader, most);
+            let person = Person::new(library, endpoint, notifier, collection, reader, most);
             CachedReading { person: Arc::new(person), used: 0, feed_id: feed_id.clone() }
         });
         cached.used = last + 1;

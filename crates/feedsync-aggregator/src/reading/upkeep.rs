@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::library::{Library, ReaderName, Retention};
-use feedsync_endpoint::{Endpoint, reading_collection};
+use feedsync_endpoint::Endpoint;
 use feedsync_log::Millis;
 use feedsync_reader_api::FeedNumber;
 use feedsync_reading_state::ArticleId;
@@ -83,7 +83,7 @@ impl Newsreading {
         reader: &ReaderName,
     ) -> Result<(), ReadingError> {
         let collection = match CollectionName::new(reader.as_str()) {
-            Ok(name) => endpoint.store().collection(&name).await?,
+            Ok(name) => endpoint.find_collection(&name).await?,
             Err(_) => None,
         };
         match collection {
@@ -133,7 +133,7 @@ impl Newsreading {
     ) -> Result<BTreeMap<FeedNumber, BTreeSet<ArticleId>>, ReadingError> {
         let mut starred_or_tagged: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
         for name in self.reading_collections(endpoint).await? {
-            let Some(collection) = endpoint.store().collection(&name).await? else { continue };
+            let Some(collection) = endpoint.find_collection(&name).await? else { continue };
             let subscription_view =
                 self.readers.cached(endpoint, &collection).subscription_view().await?;
             for feed in subscription_view.feeds().iter().chain(subscription_view.former()) {
@@ -152,10 +152,8 @@ impl Newsreading {
         endpoint: &Endpoint,
     ) -> Result<BTreeSet<CollectionName>, ReadingError> {
         let readers = self.library().readers().await?;
-        let users = endpoint.store().users().await?;
-        let of_users = users.iter().map(|user| Some(&user.name)).chain([None]);
         let names = readers.iter().filter_map(|reader| CollectionName::new(reader.as_str()).ok());
-        Ok(names.chain(of_users.map(reading_collection)).collect())
+        Ok(names.chain(endpoint.reading_collections().await?).collect())
     }
 
     fn library(&self) -> &dyn Library {

@@ -12,7 +12,7 @@ const AT: u64 = BEGIN / 1_000 - 86_400;
 /// State of the log, as another device reads it.
 async fn told(scene: &Scene) -> ReaderState {
     let name = feedsync_endpoint::reading_collection(None);
-    let log = StoredLog::new(scene.endpoint.store().clone(), name, 1 << 30);
+    let log = StoredLog::new(scene.endpoint.clone(), name, 1 << 30);
     let mut replica = Replica::new(Device::minted(99));
     synchronise_reader(&mut replica, &log, &|| 5).await.unwrap();
     replica.state().clone()

@@ -114,7 +114,7 @@ async fn subscriptions_of_other_devices_are_found_and_fetched() {
     let address = scene.web.url("/feed").parse().unwrap();
     let subscribe = Action::Subscribe { title: None, folder: None, position: None };
     let name = reading_collection(None);
-    let log = StoredLog::new(scene.endpoint.store().clone(), name, 1 << 30);
+    let log = StoredLog::new(scene.endpoint.clone(), name, 1 << 30);
     assert!(device.act(&address, &subscribe, scene.now()));
     synchronise_reader(&mut device, &log, &|| 5).await.unwrap();
     assert_eq!(scene.poll().await, 0);

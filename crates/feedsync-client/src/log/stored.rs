@@ -1,12 +1,11 @@
 //! A log of this endpoint, accessed without HTTP: with the same conditions and responses.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
+use feedsync_endpoint::Endpoint;
 use feedsync_log::{Condition, LogRequest, LogResponse, Range, Read};
 use feedsync_store::{
     Append, CollectionName, Expected, Log, LogOutcome, LogPosition, NewGeneration, NewSnapshot,
-    Store, StoreError,
+    StoreError,
 };
 
 use super::{LogAccess, LogError, RECORDS_MEDIA_TYPE};
@@ -14,20 +13,20 @@ use super::{LogAccess, LogError, RECORDS_MEDIA_TYPE};
 /// The log of a collection.
 #[derive(Clone)]
 pub struct StoredLog {
-    store: Arc<dyn Store>,
+    endpoint: Endpoint,
     collection: CollectionName,
     /// Maximum size of the log in bytes.
     most: u64,
 }
 
 impl StoredLog {
-    /// Creates the log of a collection in a store.
-    pub fn new(store: Arc<dyn Store>, collection: CollectionName, most: u64) -> Self {
-        Self { store, collection, most }
+    /// Creates the log of a collection of an endpoint.
+    pub fn new(endpoint: Endpoint, collection: CollectionName, most: u64) -> Self {
+        Self { endpoint, collection, most }
     }
 
     async fn read(&self, read: &Read) -> Result<LogResponse, StoreError> {
-        let Some(log) = self.store.log(&self.collection).await? else { return Ok(refused(404)) };
+        let Some(log) = self.endpoint.log(&self.collection).await? else { return Ok(refused(404)) };
         if log.removed {
             return Ok(refused(410));
         }
@@ -46,7 +45,7 @@ impl StoredLog {
         }
         let most = usize::try_from(end - start).unwrap_or(usize::MAX);
         let bytes =
-            self.store.read_log(&self.collection, log.place.generation, start, most).await?;
+            self.endpoint.read_log(&self.collection, log.place.generation, start, most).await?;
         let Some(body) = bytes else { return Ok(refused(0)) };
         Ok(LogResponse {
             content_range: Some(format!("bytes {start}-{}/{length}", end - 1)),
@@ -79,7 +78,7 @@ impl LogAccess for StoredLog {
         match ask {
             LogRequest::Read(read) => Ok(self.read(read).await?),
             LogRequest::Snapshot => {
-                let snapshot = self.store.log_snapshot(&self.collection).await?;
+                let snapshot = self.endpoint.log_snapshot(&self.collection).await?;
                 let answer = snapshot.map(|(snapshot, body)| LogResponse {
                     covers: Some(snapshot.covers.to_string()),
                     body,
@@ -103,7 +102,7 @@ impl LogAccess for StoredLog {
                     most: self.most,
                     act: None,
                 };
-                let outcome = self.store.append_to_log(&self.collection, append).await?;
+                let outcome = self.endpoint.append_to_log(&self.collection, append).await?;
                 Ok(Self::answer(outcome))
             }
         }
@@ -112,12 +111,12 @@ impl LogAccess for StoredLog {
     async fn put_snapshot(&self, covers: &str, bytes: Vec<u8>) -> Result<LogResponse, LogError> {
         let Ok(covers) = covers.parse() else { return Ok(refused(400)) };
         let new = NewSnapshot { covers, media_type: RECORDS_MEDIA_TYPE.to_owned(), bytes };
-        Ok(Self::answer(self.store.put_log_snapshot(&self.collection, new).await?))
+        Ok(Self::answer(self.endpoint.put_log_snapshot(&self.collection, new).await?))
     }
 
     async fn begin_generation(&self, tag: &str, bytes: Vec<u8>) -> Result<LogResponse, LogError> {
         let new = NewGeneration { expected: expected(tag), bytes, most: self.most, act: None };
-        Ok(Self::answer(self.store.begin_log_generation(&self.collection, new).await?))
+        Ok(Self::answer(self.endpoint.begin_log_generation(&self.collection, new).await?))
     }
 }
 

@@ -133,8 +133,7 @@ async fn each(
     mut take: impl AsyncFnMut(Item<Payload>) -> Result<(), ReaderJoinError>,
 ) -> Result<(), ReaderJoinError> {
     loop {
-        let store = endpoint.store();
-        let page = store.listing(collection, &selection, PageLimit::items(500)).await?;
+        let page = endpoint.listing(collection, &selection, PageLimit::items(500)).await?;
         selection.before = page.items.last().map(|stored| stored.number);
         for stored in page.items {
             take(stored.item).await?;

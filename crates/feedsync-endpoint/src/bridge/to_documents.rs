@@ -41,7 +41,7 @@ impl BridgePass<'_> {
         progress: &mut BridgeProgress,
         carried: &mut BridgeReport,
     ) -> Result<bool, BridgeError> {
-        let (name, store) = (&self.bridge.collection, self.endpoint.store());
+        let (name, store) = (&self.bridge.collection, &self.endpoint.store);
         let collection = self.collection().await?;
         let after = BridgeProgress::after(progress.items, collection.epoch);
         let before = progress.clone();
@@ -146,7 +146,7 @@ impl BridgePass<'_> {
         let (mut sent, mut followed) = (Vec::new(), BTreeMap::new());
         for blob in attachments {
             let digest = Digest::from_bytes(blob.sha256);
-            let Some(bytes) = self.endpoint.store().blob(digest).await? else { return Ok(None) };
+            let Some(bytes) = self.endpoint.store.blob(digest).await? else { return Ok(None) };
             let (digest, length) = (AttachmentDigest::of(&bytes), bytes.len() as u64);
             let name = &self.bridge.database;
             if !self.databases.put_attachment(name, &digest, bytes).await? {

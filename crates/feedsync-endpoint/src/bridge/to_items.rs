@@ -43,7 +43,7 @@ impl BridgePass<'_> {
         }
         let ids: Vec<ItemId> =
             read.documents.iter().filter_map(|it| item_id(&it.document.id)).collect();
-        let stored = self.endpoint.store().items(&self.bridge.collection, &ids).await?;
+        let stored = self.endpoint.store.items(&self.bridge.collection, &ids).await?;
         let stored: BTreeMap<ItemId, Item<Payload>> =
             stored.into_iter().map(|it| (it.item.id.clone(), it.item)).collect();
         let mut items = Vec::with_capacity(ids.len());
@@ -123,7 +123,7 @@ impl BridgePass<'_> {
             let bytes = self.databases.attachment(name, &attachment.digest).await?;
             let Some(bytes) = bytes else { return Ok(None) };
             let length = bytes.len() as u64;
-            let digest = self.endpoint.store().put_blob(bytes).await?;
+            let digest = self.endpoint.store.put_blob(bytes).await?;
             let blob =
                 Blob::new(&attachment.name, &attachment.content_type, length, *digest.as_bytes());
             let Some(blob) = blob else { return Ok(None) };

@@ -79,7 +79,7 @@ impl Audience {
         let mut reads = MAX_EXTRA_READS;
         loop {
             let limit = PageLimit::items(most - items.len());
-            let page = endpoint.store().listing(name, &selection, limit).await?;
+            let page = endpoint.listing(name, &selection, limit).await?;
             let older = page.items.last().filter(|_| page.more).map(|last| last.number);
             let seen = page.items.into_iter().filter_map(|stored| self.sees(stored));
             items.extend(seen.filter(|seen| !conflicted || !seen.item.conflicts.is_empty()));

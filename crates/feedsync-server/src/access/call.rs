@@ -152,7 +152,7 @@ impl Call {
     /// Collections that the principal may read.
     pub(crate) async fn readable_collections(&self, hub: &Hub) -> Result<Vec<Collection>, Problem> {
         let mut readable = Vec::new();
-        for collection in hub.endpoint.store().collections().await? {
+        for collection in hub.endpoint.collections().await? {
             if access::may_read(&self.principal, &collection)? {
                 readable.push(collection);
             }

@@ -57,7 +57,7 @@ impl Failures {
         };
         let actor = Actor { user: None, address: address.map(|address| address.to_string()) };
         let act = AuditAction { detail, ..actor.act(ACTION) };
-        if let Err(error) = endpoint.store().record(act).await {
+        if let Err(error) = endpoint.record(act).await {
             tracing::warn!(%error, "cannot record a failed sign-in");
         }
     }

@@ -154,7 +154,7 @@ impl Access {
         if let Some(person) = self.people.get(&given) {
             return Ok(Some(person));
         }
-        let known = self.endpoint.store().user(user).await?;
+        let known = self.endpoint.user(user).await?;
         let is_known = known.is_some();
         let stored = known.and_then(|user| user.password);
         let proof = self.digest(&[&given.to_string(), stored.as_deref().unwrap_or_default()]);
@@ -310,7 +310,7 @@ impl Access {
     }
 
     async fn has_no_user(&self) -> Result<bool, Problem> {
-        Ok(self.endpoint.store().users().await?.is_empty())
+        Ok(!self.endpoint.has_users().await?)
     }
 
     /// Whether only this machine can connect and no user exists. While there is none, the store is read each

@@ -13,7 +13,7 @@ use crate::hub::Hub;
 pub(crate) async fn collections(hub: &Hub, principal: &Principal) -> Result<(), Problem> {
     let most = hub.config.limits.owned_collections;
     let Some(user) = bounded(principal).filter(|_| most > 0) else { return Ok(()) };
-    let grants = hub.endpoint.store().grants(GrantFilter::User(user)).await?;
+    let grants = hub.endpoint.grants(GrantFilter::User(user)).await?;
     let owned = grants.iter().filter(|grant| grant.role == Role::Owner).count();
     if owned < most {
         return Ok(());
@@ -32,7 +32,7 @@ pub(crate) async fn databases(hub: &Hub, principal: &Principal) -> Result<(), Pr
     let Some(reader) = bounded(principal).and(principal.reader()).filter(|_| most > 0) else {
         return Ok(());
     };
-    let Usage { databases, .. } = hub.endpoint.store().usage(&reader.id).await?;
+    let Usage { databases, .. } = hub.endpoint.usage(&reader.id).await?;
     if databases < most {
         return Ok(());
     }
@@ -70,7 +70,7 @@ pub(crate) async fn documents(
 /// Refuses to add so many bytes to a log if that exceeds the quota of the user to whom its collection is
 /// charged.
 pub(crate) async fn log(hub: &Hub, name: &CollectionName, bytes: u64) -> Result<(), Problem> {
-    let charged = hub.endpoint.store().collection_charged_to(name).await?;
+    let charged = hub.endpoint.collection_charged_to(name).await?;
     match usage(hub, charged).await? {
         Some(usage) => room(hub, &usage, bytes, name.as_str()),
         None => Ok(()),
@@ -89,7 +89,7 @@ pub(crate) async fn new_log(hub: &Hub, principal: &Principal, bytes: u64) -> Res
 /// Number of bytes that the items of a collection may grow by. `None` if no quota applies.
 pub(crate) async fn growth(hub: &Hub, name: &CollectionName) -> Result<Option<u64>, Problem> {
     let most = hub.config.limits.owned_bytes as u64;
-    let charged = hub.endpoint.store().collection_charged_to(name).await?;
+    let charged = hub.endpoint.collection_charged_to(name).await?;
     Ok(usage(hub, charged).await?.map(|usage| most.saturating_sub(usage.bytes())))
 }
 
@@ -100,7 +100,7 @@ async fn charged(hub: &Hub, name: &DatabaseName) -> Result<Option<UserId>, Probl
     let Some(database) = databases.database(name).await? else { return Ok(None) };
     match hub.endpoint.bridge_status(&database).await? {
         BridgeStatus::Collection(collection) => {
-            Ok(hub.endpoint.store().collection_charged_to(&collection).await?)
+            Ok(hub.endpoint.collection_charged_to(&collection).await?)
         }
         BridgeStatus::Nothing | BridgeStatus::Closed => Ok(databases.charged(name).await?),
     }
@@ -110,7 +110,7 @@ async fn charged(hub: &Hub, name: &DatabaseName) -> Result<Option<UserId>, Probl
 /// an administrator.
 async fn usage(hub: &Hub, user: Option<UserId>) -> Result<Option<Usage>, Problem> {
     let Some(user) = user else { return Ok(None) };
-    let usage = hub.endpoint.store().usage(&user).await?;
+    let usage = hub.endpoint.usage(&user).await?;
     Ok(Some(usage).filter(|usage| !usage.administers))
 }
 

@@ -67,7 +67,7 @@ async fn may_make(
 ) -> Result<bool, Problem> {
     Ok(principal.may_create()
         && is_name_allowed(name, principal.user())
-        && endpoint.store().collection(name).await?.is_none())
+        && endpoint.find_collection(name).await?.is_none())
 }
 
 /// Whether the principal may read a collection.
@@ -134,7 +134,7 @@ async fn found(
     endpoint: &Endpoint,
     name: &CollectionName,
 ) -> Result<Option<(Collection, Settings)>, Problem> {
-    let Some(collection) = endpoint.store().collection(name).await? else { return Ok(None) };
+    let Some(collection) = endpoint.find_collection(name).await? else { return Ok(None) };
     let settings = settings(&collection)?;
     Ok(Some((collection, settings)))
 }

@@ -34,12 +34,12 @@ pub(crate) async fn read(
     let digest = digest(&call)?;
     let named = collection(&hub, &call, Right::Read).await?;
     check_reader(&hub, &call, &method, digest, named.as_ref()).await?;
-    let store = hub.endpoint.store();
-    if method == Method::HEAD && !store.missing_blobs(&[digest]).await?.is_empty() {
+    let endpoint = &hub.endpoint;
+    if method == Method::HEAD && !endpoint.missing_blobs(&[digest]).await?.is_empty() {
         return Err(none(digest));
     }
     let permit = hub.response_budget.permit().await?;
-    let bytes = store.blob(digest).await?.ok_or_else(|| none(digest))?;
+    let bytes = endpoint.blob(digest).await?.ok_or_else(|| none(digest))?;
     let tag = EntityTag::named(digest.to_string());
     let headers = |tag| {
         let cached = HeaderValue::from_static("private, max-age=31536000, immutable");
@@ -83,7 +83,7 @@ pub(crate) async fn write(
             stored"
         )));
     }
-    let known = hub.endpoint.store().missing_blobs(&[digest]).await?.is_empty();
+    let known = hub.endpoint.missing_blobs(&[digest]).await?.is_empty();
     upload.store(&hub).await?;
     let status = if known { StatusCode::NO_CONTENT } else { StatusCode::CREATED };
     Ok((status, nothing()).into_response())
@@ -115,7 +115,7 @@ async fn check_reader(
         return Ok(());
     }
     let mut refused = None;
-    for (name, id) in hub.endpoint.store().blob_named_by(digest).await? {
+    for (name, id) in hub.endpoint.blob_named_by(digest).await? {
         // Items of one collection are adjacent.
         if refused.as_ref() == Some(&name) {
             continue;
@@ -145,7 +145,7 @@ async fn is_seen(
         return Ok(true);
     }
     let digest = digest.to_string();
-    let seen = hub.endpoint.store().item(name, id).await?.and_then(|stored| audience.sees(stored));
+    let seen = hub.endpoint.find_item(name, id).await?.and_then(|stored| audience.sees(stored));
     let mut versions = seen.iter().flat_map(|stored| stored.item.versions());
     Ok(versions.any(|version| version.payload.text.contains(&digest)))
 }

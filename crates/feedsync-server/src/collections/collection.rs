@@ -110,7 +110,7 @@ async fn put(
 ) -> Result<(StatusCode, Collection), Problem> {
     let endpoint = call.endpoint(hub);
     loop {
-        let found = endpoint.store().collection(&name).await?;
+        let found = endpoint.find_collection(&name).await?;
         call.recheck(hub).await?;
         let Some(found) = found else {
             check(&call.headers, None)?;

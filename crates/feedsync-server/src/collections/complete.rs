@@ -61,7 +61,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     };
     let limit = clamp(limit, hub.config.limits.page_items);
     let page = PageLimit::items(limit.get());
-    let page = hub.endpoint.store().items_by_id(&collection.name, after.as_ref(), page).await?;
+    let page = hub.endpoint.items_by_id(&collection.name, after.as_ref(), page).await?;
     if page.collection.epoch != collection.epoch {
         return Err(Problem::unavailable("the collection was recreated in the meantime"));
     }
@@ -107,13 +107,13 @@ impl Part<'_> {
         if self.after.is_none() && next.is_none() {
             return Ok(PageLinks::default());
         }
-        let (store, name) = (hub.endpoint.store(), &self.collection.name);
+        let (endpoint, name) = (&hub.endpoint, &self.collection.name);
         let previous = match self.after {
-            Some(after) => Some(store.id_before(name, Some(after), self.limit).await?),
+            Some(after) => Some(endpoint.id_before(name, Some(after), self.limit).await?),
             None => None,
         };
         let last = match next {
-            Some(_) => store.id_before(name, None, self.limit.saturating_add(1)).await?,
+            Some(_) => endpoint.id_before(name, None, self.limit.saturating_add(1)).await?,
             None => self.after.cloned(),
         };
         // Only a walk from the first part to the last covers all items, and only `next` carries its

@@ -153,8 +153,8 @@ impl Following {
 
     /// Reads the next changes for this client from the change order; none once it is up to date.
     async fn catch_up(&mut self) -> Option<String> {
-        let store = self.hub.endpoint.store();
-        let page = match store.changes(&self.name, self.after, None, PAGE).await {
+        let endpoint = &self.hub.endpoint;
+        let page = match endpoint.changes(&self.name, self.after, None, PAGE).await {
             Ok(page) => page,
             Err(StoreError::NoCollection(_)) => return None,
             Err(error) => {

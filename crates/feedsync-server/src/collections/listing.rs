@@ -179,8 +179,7 @@ impl Page {
         let (mut through, mut looked) = (after, 0);
         let (mut collection, mut more) = loop {
             let some = (limit + 1).max(READ_CHANGES).min(MAX_CHANGES - looked);
-            let page =
-                endpoint.store().changes(name, through, None, PageLimit::items(some)).await?;
+            let page = endpoint.changes(name, through, None, PageLimit::items(some)).await?;
             looked += page.items.len();
             through = page.through;
             // An item that changes during the read appears later, or not at all.

@@ -68,7 +68,7 @@ impl Live {
         let (sender, receiver) = broadcast::channel(MAX_WAITING_BATCHES);
         readers.insert(name.clone(), sender.clone());
         let reader = Reader {
-            notices: self.endpoint.store().subscribe(name),
+            notices: self.endpoint.subscribe(name),
             live: self.clone(),
             name: name.clone(),
             sender,
@@ -110,14 +110,14 @@ impl Reader {
 
     /// Reads until there is no listener, the hub stops, or the store fails.
     async fn read_on(&mut self) -> Result<(), StoreError> {
-        let store = Arc::clone(self.live.endpoint.store());
-        let Some(collection) = store.collection(&self.name).await? else { return Ok(()) };
+        let endpoint = self.live.endpoint.clone();
+        let Some(collection) = endpoint.find_collection(&self.name).await? else { return Ok(()) };
         let (mut epoch, mut after) = (collection.epoch, collection.last);
         // It reports the first position to listeners that read the store earlier.
         self.send(&collection, after, after, String::new());
         let mut stopping = self.live.stopping.clone();
         loop {
-            let page = store.changes(&self.name, after, None, PAGE).await?;
+            let page = endpoint.changes(&self.name, after, None, PAGE).await?;
             let collection = &page.collection;
             if collection.epoch != epoch || collection.horizon > after {
                 (epoch, after) = (collection.epoch, collection.last);

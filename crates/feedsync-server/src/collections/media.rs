@@ -85,7 +85,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
             return Ok((StatusCode::NOT_MODIFIED, headers, nothing()).into_response());
         }
     }
-    let bytes = hub.endpoint.store().blob(digest).await?;
+    let bytes = hub.endpoint.blob(digest).await?;
     let bytes = bytes.ok_or_else(|| {
         Problem::not_found(
             "this hub does not have the media file \
@@ -166,7 +166,7 @@ pub(crate) async fn replace(
 /// Bytes of the media, holding a slot of the response budget.
 async fn held(hub: &Hub, blob: &Blob) -> Result<Bytes, Problem> {
     let permit = hub.response_budget.permit().await?;
-    let bytes = hub.endpoint.store().blob(Digest::from_bytes(blob.sha256)).await?;
+    let bytes = hub.endpoint.blob(Digest::from_bytes(blob.sha256)).await?;
     let bytes = bytes.ok_or_else(Problem::internal)?;
     Ok(permit.end(bytes.len() > MAX_UNCOUNTED_BYTES)?.hold(bytes))
 }

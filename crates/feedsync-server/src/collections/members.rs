@@ -152,7 +152,7 @@ pub(crate) async fn found(
     collection: &Collection,
     id: &ItemId,
 ) -> Result<StoredItem, Problem> {
-    let found = hub.endpoint.store().item(&collection.name, id).await?;
+    let found = hub.endpoint.find_item(&collection.name, id).await?;
     let audience = Audience::of(&call.principal, collection)?;
     let stored =
         found.and_then(|stored| audience.sees(stored)).ok_or_else(|| Problem::no_item(id))?;

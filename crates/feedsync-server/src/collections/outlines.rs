@@ -111,7 +111,7 @@ impl Outlines {
             return Ok(None);
         }
         let ids: Vec<_> = outlines.iter().map(|outline| outline.id.clone()).collect();
-        let items = endpoint.store().items(name, &ids).await?.into_iter();
+        let items = endpoint.items(name, &ids).await?.into_iter();
         let mut items: HashMap<_, _> =
             items.map(|stored| (stored.item.id.clone(), stored)).collect();
         let mut found = Vec::with_capacity(items.len());

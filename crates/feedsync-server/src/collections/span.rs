@@ -66,7 +66,7 @@ impl Span {
                 Ok(Part { collection: page.collection, items: page.items, rest })
             }
             Self::Complete { after, shown } => {
-                let page = endpoint.store().items_by_id(name, after.as_ref(), PAGE).await?;
+                let page = endpoint.items_by_id(name, after.as_ref(), PAGE).await?;
                 let rest = match page.items.last() {
                     Some(last) if page.more => {
                         Rest::More(Self::Complete { after: Some(last.item.id.clone()), shown })

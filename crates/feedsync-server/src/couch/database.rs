@@ -81,7 +81,7 @@ async fn is_free(asked: &CouchRequest, name: &DatabaseName) -> Result<bool, Fail
     let principal = &asked.principal;
     let owns = principal.role(&name) == Some(Role::Owner);
     Ok(is_name_allowed(&name, principal.user())
-        && (owns || asked.hub.endpoint.store().collection(&name).await?.is_none()))
+        && (owns || asked.hub.endpoint.find_collection(&name).await?.is_none()))
 }
 
 async fn drop_it(asked: &CouchRequest, name: &DatabaseName) -> Result<Response, Failure> {

@@ -109,8 +109,8 @@ impl CatalogueWriter {
                 self.catalogue.begin.clone()
             }
             Part::Collections(after, has_any) => {
-                let store = self.hub.endpoint.store();
-                let page = store.collections_after(after.as_ref(), PAGE).await?;
+                let endpoint = &self.hub.endpoint;
+                let page = endpoint.collections_after(after.as_ref(), PAGE).await?;
                 let (mut piece, mut has_any) = (String::new(), *has_any);
                 for collection in &page {
                     if may_read(&self.call.principal, collection)? {

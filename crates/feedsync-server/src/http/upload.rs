@@ -49,7 +49,7 @@ impl Upload {
         }
         let permit = body::acquire_permit(hub, &hub.receiving).await?;
         // The directory of the store, if there is one: other temporary files may be stored in memory.
-        let beside = hub.endpoint.store().directory().map(Path::to_owned);
+        let beside = hub.endpoint.directory().map(Path::to_owned);
         let place = beside.unwrap_or_else(std::env::temp_dir);
         let mut written = done(TempFile::begin(place).await)?;
         while let Some(frame) = frames.next().await? {
@@ -89,7 +89,7 @@ impl Upload {
             io::Result::Ok(bytes)
         });
         let bytes = done(read.await.map_err(io::Error::other).flatten())?;
-        hub.endpoint.store().put_blob(bytes).await?;
+        hub.endpoint.put_blob(bytes).await?;
         Ok(())
     }
 }

@@ -2,7 +2,6 @@
 
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
-use feedsync_endpoint::EndpointError;
 use feedsync_store::{Append, CollectionName, Expected, LogOutcome, LogPosition, StoreError};
 use http::{HeaderMap, HeaderName, StatusCode, header};
 
@@ -128,9 +127,7 @@ impl AppendRequest {
                 hub.access.recheck(&call.principal, Right::Append, Some(&self.name)).await?;
             }
             match endpoint.append_to_log(&self.name, append.clone()).await {
-                Err(EndpointError::Store(StoreError::NoCollection(_)))
-                    if self.expected == Expected::Absent =>
-                {
+                Err(StoreError::NoCollection(_)) if self.expected == Expected::Absent => {
                     hub.access.recheck(&call.principal, Right::Create, Some(&self.name)).await?;
                     creation::create_default(hub, call, &self.name).await?;
                 }

@@ -25,7 +25,7 @@ use crate::hub::Hub;
 pub(crate) async fn follow(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let held = FollowerSlot::take(&hub)?;
     // It subscribes before the log is read, so that no change is missed in between.
-    let notices = hub.endpoint.store().subscribe(&call.bare_collection_name()?);
+    let notices = hub.endpoint.subscribe(&call.bare_collection_name()?);
     let (name, _) = super::found(&hub, &call).await?;
     let last_event = call.headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let following = Following {

@@ -136,7 +136,7 @@ async fn found(hub: &Hub, call: &Call) -> Result<(CollectionName, Log), Problem>
 
 /// State of a log; none if its collection does not exist.
 async fn known(hub: &Hub, name: &CollectionName) -> Result<Option<Log>, Problem> {
-    match hub.endpoint.store().log(name).await {
+    match hub.endpoint.log(name).await {
         Err(StoreError::NoCollection(_)) => Ok(None),
         log => Ok(log?),
     }

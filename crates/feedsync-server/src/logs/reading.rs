@@ -4,12 +4,11 @@
 //! are a 206. The log is sent without transformation and in pieces, so that it needs no more memory than a
 //! record.
 
-use std::sync::Arc;
-
 use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse as _, Response};
-use feedsync_store::{CollectionName, Generation, Log, LogPosition, Store, StoreError};
+use feedsync_endpoint::Endpoint;
+use feedsync_store::{CollectionName, Generation, Log, LogPosition, StoreError};
 use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
@@ -79,7 +78,7 @@ impl GenerationRequest<'_> {
             true => Body::empty(),
             false => {
                 let pieces = GenerationReader {
-                    store: Arc::clone(hub.endpoint.store()),
+                    endpoint: hub.endpoint.clone(),
                     name: self.name.clone(),
                     generation: place.generation,
                     at: part.start,
@@ -120,7 +119,7 @@ impl GenerationRequest<'_> {
 
 /// Bytes of a generation that were not sent yet.
 struct GenerationReader {
-    store: Arc<dyn Store>,
+    endpoint: Endpoint,
     name: CollectionName,
     generation: Generation,
     at: u64,
@@ -164,7 +163,7 @@ impl GenerationReader {
         }
         let most =
             usize::try_from(left).map_or(MAX_UNCOUNTED_BYTES, |left| left.min(MAX_UNCOUNTED_BYTES));
-        let piece = self.store.read_log(&self.name, self.generation, self.at, most).await?;
+        let piece = self.endpoint.read_log(&self.name, self.generation, self.at, most).await?;
         let piece = piece.filter(|piece| piece.len() == most).ok_or(ReadError::Removed)?;
         self.at += most as u64;
         Ok(Some(piece.into()))

@@ -41,7 +41,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         }
     }
     // It may be a later one by now.
-    let found = hub.endpoint.store().log_snapshot(&name).await?;
+    let found = hub.endpoint.log_snapshot(&name).await?;
     let (snapshot, bytes) = found.ok_or_else(none)?;
     let mut headers = headers(&snapshot);
     insert(&mut headers, header::CONTENT_TYPE, &snapshot.media_type);
@@ -62,7 +62,7 @@ pub(crate) async fn write(
     let replaced = log.snapshot.as_ref().map_or(0, |snapshot| snapshot.length);
     quotas::log(&hub, &name, (bytes.len() as u64).saturating_sub(replaced)).await?;
     let new = NewSnapshot { covers, media_type, bytes };
-    match hub.endpoint.store().put_log_snapshot(&name, new).await? {
+    match hub.endpoint.put_log_snapshot(&name, new).await? {
         LogOutcome::Done(now) => {
             let is_first = log.snapshot.is_none();
             let status = if is_first { StatusCode::CREATED } else { StatusCode::NO_CONTENT };

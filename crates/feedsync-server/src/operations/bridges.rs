@@ -54,7 +54,7 @@ pub(crate) async fn all(endpoint: Endpoint) {
 
 /// Returns the collections whose settings ask for a database.
 async fn wanted(endpoint: &Endpoint) -> Result<Vec<CollectionName>, StoreError> {
-    let collections = endpoint.store().collections().await?;
+    let collections = endpoint.collections().await?;
     Ok(collections.into_iter().filter(|it| is_database(&it.settings)).map(|it| it.name).collect())
 }
 
@@ -72,7 +72,7 @@ async fn one(endpoint: Endpoint, name: CollectionName) {
 async fn copy_changes(endpoint: &Endpoint, name: &CollectionName) -> Result<(), BridgeError> {
     let bridge = endpoint.open_as_database(name).await?;
     // Subscribing before the first read misses no change.
-    let mut items = endpoint.store().subscribe(name);
+    let mut items = endpoint.subscribe(name);
     let mut documents = endpoint.databases().subscribe_to_database(&bridge.database);
     loop {
         let BridgeReport { refused, left, waiting, .. } =

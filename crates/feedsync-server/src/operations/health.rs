@@ -24,7 +24,7 @@ pub(crate) async fn read(State(hub): State<Hub>) -> Result<Response, Problem> {
         Ok(identity) => identity?,
         Err(_) => return Err(Problem::unavailable("the store does not respond")),
     };
-    match timeout(QUERY_TIMEOUT, hub.endpoint.store().check_space()).await {
+    match timeout(QUERY_TIMEOUT, hub.endpoint.check_space()).await {
         Ok(Err(StoreError::Full)) => {
             return Err(Problem::unavailable("the disk of the hub is full"));
         }

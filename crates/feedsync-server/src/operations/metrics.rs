@@ -15,7 +15,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     if hub.config.metrics == Audience::Administrators {
         require(&hub.endpoint, &call.principal, Right::Administer, None).await?;
     }
-    let collections = hub.endpoint.store().collections().await?;
+    let collections = hub.endpoint.collections().await?;
     let mut page = Page::default();
     page.head("feedsync_build_info", "gauge", "Version of the hub");
     let version = format!("version=\"{}\"", env!("CARGO_PKG_VERSION"));

@@ -70,7 +70,7 @@ async fn retain(
     endpoint: &Endpoint,
     retained: &mut HashMap<CollectionName, RetentionProgress>,
 ) -> Result<(), StoreError> {
-    let collections = endpoint.store().collections().await?;
+    let collections = endpoint.collections().await?;
     retained.retain(|name, _| collections.iter().any(|collection| collection.name == *name));
     for collection in collections {
         let name = collection.name;
@@ -86,22 +86,22 @@ async fn retain(
 }
 
 async fn blobs(endpoint: &Endpoint) -> Result<u64, StoreError> {
-    endpoint.store().sweep_blobs(before(endpoint, MIN_BLOB_AGE)).await
+    endpoint.sweep_blobs(before(endpoint, MIN_BLOB_AGE)).await
 }
 
 async fn generations(endpoint: &Endpoint, kept: Duration) -> Result<u64, StoreError> {
-    endpoint.store().sweep_logs(before(endpoint, kept)).await
+    endpoint.sweep_logs(before(endpoint, kept)).await
 }
 
 async fn tokens(endpoint: &Endpoint) -> Result<u64, StoreError> {
-    endpoint.store().remove_expired_tokens(before(endpoint, MIN_EXPIRED_TOKEN_AGE)).await
+    endpoint.remove_expired_tokens(before(endpoint, MIN_EXPIRED_TOKEN_AGE)).await
 }
 
 /// Removes entries of the audit record that are older than this; none if it is zero.
 async fn acts(endpoint: &Endpoint, kept: Duration) -> Result<u64, StoreError> {
     match kept {
         Duration::ZERO => Ok(0),
-        kept => endpoint.store().remove_acts(before(endpoint, kept)).await,
+        kept => endpoint.remove_acts(before(endpoint, kept)).await,
     }
 }
 
@@ -162,7 +162,7 @@ mod tests {
             let settings = [("keep".to_owned(), keep.to_owned())].into();
             let (title, format) = (String::new(), Format::Atom);
             let new = NewCollection { name: name.clone(), title, format, settings };
-            endpoint.store().create_collection(new).await.unwrap();
+            endpoint.create_collection(new).await.unwrap();
             let (id, entry) = (endpoint.new_id(), compose(Format::Atom, &Entry::default()));
             endpoint.add(&name, id.clone(), Creation::default(), entry).await.unwrap();
             endpoint.edit(&name, &id, None, Edit::delete()).await.unwrap();
@@ -173,15 +173,15 @@ mod tests {
         for (hours, expected) in [(1_023, [1, 1, 1]), (1_025, [1, 0, 1])] {
             clock.hours(hours);
             retain(&recorded, &mut retained).await.unwrap();
-            let collections = endpoint.store().collections().await.unwrap();
+            let collections = endpoint.collections().await.unwrap();
             assert!(collections.iter().map(|collection| collection.deleted).eq(expected));
         }
         let selection = AuditSelection { limit: 9, ..AuditSelection::default() };
-        let acts = endpoint.store().acts(selection).await.unwrap();
+        let acts = endpoint.acts(selection).await.unwrap();
         let [purge] = &acts[..] else { panic!("{acts:?}") };
         let b = CollectionName::new("b").unwrap();
         assert_eq!((&*purge.act.action, &purge.act.collection), ("purge", &Some(b.clone())));
-        endpoint.store().drop_collection(&b).await.unwrap();
+        endpoint.drop_collection(&b).await.unwrap();
         retain(&recorded, &mut retained).await.unwrap();
         assert_eq!(retained.len(), 2);
     }
@@ -204,7 +204,7 @@ mod tests {
         let (endpoint, clock) = hub();
         for hours in [1_000, 1_010] {
             clock.hours(hours);
-            endpoint.store().record(Actor::default().act("failed sign-in")).await.unwrap();
+            endpoint.record(Actor::default().act("failed sign-in")).await.unwrap();
         }
         clock.hours(1_015);
         let hours = |hours: u64| Duration::from_secs(hours * 60 * 60);
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(acts(&endpoint, hours(15)).await.unwrap(), 0);
         assert_eq!(acts(&endpoint, hours(14)).await.unwrap(), 1);
         let selection = AuditSelection { limit: 9, ..AuditSelection::default() };
-        assert_eq!(endpoint.store().acts(selection).await.unwrap().len(), 1);
+        assert_eq!(endpoint.acts(selection).await.unwrap().len(), 1);
     }
 
     #[tokio::test]
@@ -221,7 +221,7 @@ mod tests {
         let name = CollectionName::new("a").unwrap();
         let (title, format, settings) = (String::new(), Format::Atom, Default::default());
         let new = NewCollection { name: name.clone(), title, format, settings };
-        endpoint.store().create_collection(new).await.unwrap();
+        endpoint.create_collection(new).await.unwrap();
         let append = Append {
             expected: Expected::Absent,
             bytes: b"one\n".to_vec(),
@@ -230,18 +230,18 @@ mod tests {
             most: 100,
             act: None,
         };
-        endpoint.store().append_to_log(&name, append).await.unwrap();
-        let first = endpoint.store().log(&name).await.unwrap().unwrap().place.generation;
+        endpoint.append_to_log(&name, append).await.unwrap();
+        let first = endpoint.log(&name).await.unwrap().unwrap().place.generation;
         // Its end is long after its beginning.
         clock.hours(2_000);
         let new =
             NewGeneration { expected: Expected::Present, bytes: Vec::new(), most: 100, act: None };
-        endpoint.store().begin_log_generation(&name, new).await.unwrap();
+        endpoint.begin_log_generation(&name, new).await.unwrap();
         let kept = Duration::from_secs(3 * 60 * 60);
         for (hours, swept) in [(2_000, 0), (2_003, 0), (2_004, 1), (3_000, 0)] {
             clock.hours(hours);
             assert_eq!(generations(&endpoint, kept).await.unwrap(), swept, "{hours}");
-            let read = endpoint.store().read_log(&name, first, 0, 9).await.unwrap();
+            let read = endpoint.read_log(&name, first, 0, 9).await.unwrap();
             assert_eq!(read.is_some(), hours < 2_004);
         }
     }
@@ -249,12 +249,12 @@ mod tests {
     #[tokio::test]
     async fn a_blob_that_nobody_names_is_kept_for_a_day() {
         let (endpoint, clock) = hub();
-        let digest = endpoint.store().put_blob(b"picture".to_vec()).await.unwrap();
+        let digest = endpoint.put_blob(b"picture".to_vec()).await.unwrap();
         clock.hours(1_023);
         assert_eq!(blobs(&endpoint).await.unwrap(), 0);
-        assert!(endpoint.store().blob(digest).await.unwrap().is_some());
+        assert!(endpoint.blob(digest).await.unwrap().is_some());
         clock.hours(1_025);
         assert_eq!(blobs(&endpoint).await.unwrap(), 1);
-        assert!(endpoint.store().blob(digest).await.unwrap().is_none());
+        assert!(endpoint.blob(digest).await.unwrap().is_none());
     }
 }

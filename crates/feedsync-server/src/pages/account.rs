@@ -141,7 +141,7 @@ impl Change<'_> {
                 return self.refused(faults).await;
             }
         };
-        if hub.endpoint.store().tokens(person.user()).await?.len() >= MAX_TOKENS {
+        if hub.endpoint.tokens(person.user()).await?.len() >= MAX_TOKENS {
             let token = format!("You have {MAX_TOKENS} tokens and sessions: revoke one first.");
             return self.refused(Faults { token, ..Faults::default() }).await;
         }
@@ -208,9 +208,7 @@ async fn shown(
 ) -> Result<Response, Problem> {
     let permit = hub.response_budget.permit().await?;
     let (tokens, current) = match &call.principal {
-        Principal::Person(person) => {
-            (hub.endpoint.store().tokens(person.user()).await?, person.token())
-        }
+        Principal::Person(person) => (hub.endpoint.tokens(person.user()).await?, person.token()),
         _ => (Vec::new(), None),
     };
     let now = hub.endpoint.environment().now();

@@ -44,7 +44,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         .filter(|collection| call.principal.role(&collection.name) >= Some(Role::Editor))
         .map(|collection| (collection.name.clone(), collection))
         .collect();
-    let remotes = hub.endpoint.store().remotes(None).await?;
+    let remotes = hub.endpoint.remotes(None).await?;
     let rows = remotes
         .iter()
         .filter_map(|remote| Some(row(&frame.root, remote, collections.get(&remote.collection)?)))

@@ -111,7 +111,7 @@ async fn shown(
     new: New,
 ) -> Result<Response, Problem> {
     let permit = hub.response_budget.permit().await?;
-    let grants = hub.endpoint.store().grants(GrantFilter::Collection(&collection.name)).await?;
+    let grants = hub.endpoint.grants(GrantFilter::Collection(&collection.name)).await?;
     let row = |grant: Grant| Row {
         own: call.principal.user() == Some(&grant.user),
         user: grant.user.to_string(),

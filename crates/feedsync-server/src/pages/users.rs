@@ -108,7 +108,7 @@ async fn add(endpoint: &Endpoint, form: &Form) -> Result<Result<&'static str, Fa
         },
     };
     // The client that adds the first user must sign in afterwards.
-    if password.is_none() && endpoint.store().users().await?.is_empty() {
+    if password.is_none() && !endpoint.has_users().await? {
         let error = "The first user needs a password, because everybody has to sign in from then \
         on.";
         return Ok(Err(Fault::New(New { password_error: error.to_owned(), ..new })));
@@ -188,7 +188,7 @@ async fn shown(hub: &Hub, call: &Call, fault: Option<Fault>) -> Result<Response,
             "password" => "The password was changed. The browsers of the user are signed out.",
             _ => "",
         },
-        rows: hub.endpoint.store().users().await?.into_iter().map(row).collect(),
+        rows: hub.endpoint.users().await?.into_iter().map(row).collect(),
         new,
         fault,
         frame,

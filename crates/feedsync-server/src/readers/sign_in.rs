@@ -78,7 +78,7 @@ pub(super) async fn end(
         return Ok(());
     };
     let endpoint = call.endpoint_of(hub, Some(user.clone()));
-    let token = endpoint.store().token(secret.digest()).await.map_err(Problem::from)?;
+    let token = endpoint.token(secret.digest()).await.map_err(Problem::from)?;
     if token.is_some_and(|token| is_newsreader_token(&token, &reading_collection(Some(user)))) {
         match endpoint.revoke_token(user, secret.digest()).await {
             // A missing token has ended already.
@@ -104,7 +104,7 @@ async fn issue(hub: &Hub, call: &Call, reader: ReadingOwner) -> Result<String, R
     };
     // A token for a collection ends with it and needs an existing one.
     person(hub, call, Some(&reader)).await?;
-    let tokens = endpoint.store().tokens(&user).await.map_err(Problem::from)?;
+    let tokens = endpoint.tokens(&user).await.map_err(Problem::from)?;
     let ours: Vec<_> =
         tokens.iter().filter(|token| is_newsreader_token(token, &collection)).collect();
     for token in ours.iter().take((ours.len() + 1).saturating_sub(MAX_TOKENS)) {

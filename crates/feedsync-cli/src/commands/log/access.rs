@@ -2,7 +2,6 @@
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use feedsync_client::{FileLog, LogAccess, RemoteLog, StoredLog};
@@ -35,7 +34,7 @@ pub(crate) async fn access(context: &Context, named: &str) -> Result<Box<dyn Log
     })?;
     let home = context.open().await?;
     home.endpoint.collection(&name).await?;
-    Ok(Box::new(StoredLog::new(Arc::clone(home.endpoint.store()), name, MAX_LOG_BYTES)))
+    Ok(Box::new(StoredLog::new(home.endpoint.clone(), name, MAX_LOG_BYTES)))
 }
 
 /// Reports a retry and its reason on a terminal.

@@ -323,7 +323,7 @@ impl World {
     async fn synchronise(&mut self, who: usize) {
         let somebody = &mut self.people[who];
         let collection = reading_collection(Some(&user(somebody.name)));
-        let log = StoredLog::new(self.hub.endpoint.store().clone(), collection, 1 << 30);
+        let log = StoredLog::new(self.hub.endpoint.clone(), collection, 1 << 30);
         let chance = self.random.random();
         synchronise_reader(&mut somebody.device, &log, &move || chance).await.unwrap();
         somebody.hub.extend(&somebody.device_knows);

@@ -1,0 +1,70 @@
+//! Boundaries between crates that types alone do not draw: which source may call which function.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A source file: its path below `crates`, and its text without line comments and white space.
+struct Source {
+    path: String,
+    text: String,
+}
+
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Reads the source files of a folder below `crates`.
+fn sources(folder: &str) -> Vec<Source> {
+    let (mut found, mut folders) = (Vec::new(), vec![crates().join(folder)]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = code(&fs::read_to_string(&path).unwrap());
+                let path = path.strip_prefix(crates()).unwrap().to_string_lossy().into_owned();
+                found.push(Source { path, text });
+            }
+        }
+    }
+    assert!(!found.is_empty(), "{folder} has no source");
+    found
+}
+
+/// The text without line comments and white space.
+fn code(text: &str) -> String {
+    let lines = text.lines().map(|line| line.split_once("//").map_or(line, |(code, _)| code));
+    lines.flat_map(str::chars).filter(|each| !each.is_whitespace()).collect()
+}
+
+/// Handlers use the operations of the endpoint, which check and record. Only the composition of a hub wraps
+/// the store, to measure it.
+#[test]
+fn handlers_of_the_server_do_not_use_the_store() {
+    let holds_store = |source: &Source| {
+        source.text.contains(".store()") || source.text.contains("Endpoint::store")
+    };
+    let found: Vec<_> = sources("feedsync-server/src").into_iter().filter(holds_store).collect();
+    let paths: Vec<_> = found.iter().map(|source| &*source.path).collect();
+    assert_eq!(paths, ["feedsync-server/src/hub.rs"]);
+}
+
+#[test]
+fn clients_aggregator_and_library_use_the_endpoint_and_not_its_store() {
+    for folder in ["feedsync-client/src", "feedsync-aggregator/src", "feedsync/src"] {
+        for Source { path, text } in sources(folder) {
+            let has_store =
+                text.contains("endpoint.store()") || text.contains("endpoint().store()");
+            assert!(!has_store, "{path}");
+        }
+    }
+}
+
+#[test]
+fn comments_and_line_breaks_do_not_hide_code() {
+    assert_eq!(
+        code("let a = endpoint\n    .store() // of .x()\n    .b();"),
+        "leta=endpoint.store().b();"
+    );
+}
