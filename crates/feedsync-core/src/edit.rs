@@ -68,12 +68,15 @@ impl Stamp {
 pub enum EditError {
     /// `updates` is at least [`MAX_INCOMING_UPDATES`]: peers refuse more.
     #[error(
-        "this item has had all {MAX_INCOMING_UPDATES} updates that other endpoints accept; copy it under a new id and \
-         edit the copy"
+        "the item already has {MAX_INCOMING_UPDATES} updates, the most that other endpoints \
+         accept; copy it under a new id and edit the copy"
     )]
     UpdatesExhausted,
     /// The `sequence` of this authoring line is 2^31-1.
-    #[error("this line of edits is spent for this item; a new line is needed")]
+    #[error(
+        "no sequence numbers are left for this item on this authoring line; a new authoring line \
+         is needed"
+    )]
     SequenceExhausted,
     /// The stamp has neither `when` nor `by`.
     #[error(transparent)]

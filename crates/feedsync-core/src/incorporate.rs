@@ -43,21 +43,22 @@ pub enum Incorporation<P> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Refusal {
     /// `updates` above [`MAX_INCOMING_UPDATES`].
-    #[error("updates is {updates}: more than {MAX_INCOMING_UPDATES} is refused")]
+    #[error("updates is {updates}, more than the limit of {MAX_INCOMING_UPDATES}")]
     UpdatesTooHigh {
         /// The received value.
         updates: u32,
     },
     /// More than [`MAX_READ_UPDATES`].
     #[error(
-        "the item's histories hold {updates} updates: more than {MAX_READ_UPDATES} are refused"
+        "the histories of the item have {updates} updates, more than the limit of \
+         {MAX_READ_UPDATES}"
     )]
     TooManyUpdates {
         /// Number of updates.
         updates: usize,
     },
     /// The total size of the item's versions exceeds the endpoint's limit.
-    #[error("the item's versions have {bytes} bytes together: more than {most} are refused")]
+    #[error("the versions of the item have {bytes} bytes together, more than the limit of {most}")]
     TooLarge {
         /// Size in bytes.
         bytes: usize,
@@ -66,7 +67,8 @@ pub enum Refusal {
     },
     /// The result would have more than [`MAX_CONFLICTS`] conflicts.
     #[error(
-        "the item would have {conflicts} conflicts: more than {MAX_CONFLICTS} are refused; resolve some first"
+        "the item would have {conflicts} conflicts, more than the limit of {MAX_CONFLICTS}; \
+         resolve some first"
     )]
     TooManyConflicts {
         /// Number of conflicts of the result.

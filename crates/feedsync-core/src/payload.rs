@@ -22,7 +22,7 @@ pub enum Format {
 
 /// Error for a name that is not one of the five formats.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown format {0:?}: one of atom, rss, opml, json, pox")]
+#[error("unknown format {0:?}: use atom, rss, opml, json or pox")]
 pub struct UnknownFormat(pub String);
 
 impl Format {

@@ -26,19 +26,19 @@ pub struct Timestamp(NonZeroU64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TimestampError {
     /// Not of the form `YYYY-MM-DDThh:mm:ssZ`.
-    #[error("a time is written YYYY-MM-DDThh:mm:ssZ")]
+    #[error("a time must have the form YYYY-MM-DDThh:mm:ssZ")]
     Shape,
     /// `t` or `z` in lower case.
-    #[error("'T' and 'Z' are written in upper case")]
+    #[error("'T' and 'Z' must be in upper case")]
     Case,
     /// Fractions of a second.
-    #[error("a time has whole seconds, without a fraction")]
+    #[error("a time must have whole seconds, without a fraction")]
     Fraction,
     /// An offset instead of `Z`.
-    #[error("a time is in UTC and ends in 'Z', without an offset")]
+    #[error("a time must be in UTC and end in 'Z', without an offset")]
     Offset,
     /// A date or time that does not exist.
-    #[error("there is no such date or time")]
+    #[error("the date or time does not exist")]
     Calendar,
 }
 

@@ -71,18 +71,20 @@ pub struct Conclusion {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Warning {
     /// Out of sync, and there is no complete feed, or it cannot be read (R-F35).
-    #[error("out of sync, and there is no complete feed to read: the collection may lack items")]
+    #[error(
+        "out of sync, and the publisher offers no complete feed: the collection may lack items"
+    )]
     MayLackItems,
     /// The complete feed ends before the partial one begins (R-F30).
     #[error(
-        "the publisher's complete feed is older than its window: the collection may lack items"
+        "the complete feed of the publisher is older than its window: the collection may lack items"
     )]
     StaleComplete,
     /// The publisher no longer gives the bounds of its feed (R-F31).
-    #[error("the publisher no longer gives since and until")]
+    #[error("the feed of the publisher no longer has since and until")]
     WindowVanished,
     /// The publisher's `until` decreased (R-F32).
-    #[error("the publisher went back to an earlier state")]
+    #[error("the publisher returned to an earlier state, perhaps after a restore")]
     UntilDecreased,
 }
 

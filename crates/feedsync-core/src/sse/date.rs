@@ -36,19 +36,19 @@ pub struct Date {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DateError {
     /// Not of the form `Sat, 21 May 2005 09:43:33 GMT`.
-    #[error("a date is written 'Sat, 21 May 2005 09:43:33 GMT'")]
+    #[error("a date must have the form 'Sat, 21 May 2005 09:43:33 GMT'")]
     Shape,
     /// Not a day of the week or month in English.
-    #[error("days and months are written Mon to Sun and Jan to Dec")]
+    #[error("days and months must be abbreviated: Mon to Sun, Jan to Dec")]
     Name,
     /// A year that does not have four digits.
-    #[error("a year has four digits")]
+    #[error("a year must have four digits")]
     Year,
     /// A zone other than GMT.
-    #[error("a date is in GMT, not in another zone")]
+    #[error("a date must be in GMT, not in another time zone")]
     Zone,
     /// A date or time that does not exist.
-    #[error("there is no such date or time")]
+    #[error("the date or time does not exist")]
     Calendar,
 }
 

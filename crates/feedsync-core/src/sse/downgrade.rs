@@ -58,7 +58,9 @@ impl fmt::Display for DowngradeLoss {
             }
             Self::Order => f.write_str("the order of the updates"),
             Self::Noconflicts => f.write_str("noconflicts: peers will flag conflicts"),
-            Self::Conflict => f.write_str("a conflict, since its endpoint has a later one"),
+            Self::Conflict => {
+                f.write_str("a conflict that its endpoint replaced by a later version")
+            }
             Self::ConflictHistory => f.write_str("the history of a conflict"),
             Self::ConflictDeleted => f.write_str("that a conflict is a deletion"),
             Self::Foreign => f.write_str("foreign markup on the history"),

@@ -20,7 +20,7 @@ pub struct Change<P> {
 
 /// Error: the item is at version 2^64-1 and cannot be changed any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the item's version is {}, there is none after it", u64::MAX)]
+#[error("the item has version {}, which is the highest possible", u64::MAX)]
 pub struct VersionExhausted;
 
 impl<P> Item<P> {

@@ -13,7 +13,7 @@ pub struct VersionNumber(NonZeroU64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum VersionNumberError {
     /// Not `[1-9][0-9]*`.
-    #[error("a version is a whole number from 1, without sign, blanks or leading zeros")]
+    #[error("a version must be a whole number from 1, without sign, blanks or leading zeros")]
     Shape,
     /// Greater than 2^64-1.
     #[error("a version above {} is not supported", u64::MAX)]

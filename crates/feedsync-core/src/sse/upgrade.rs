@@ -45,7 +45,7 @@ impl fmt::Display for UpgradeLoss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag => {
-                f.write_str("the conflict flag, since no content of the conflict was kept")
+                f.write_str("the conflict flag, because the content of the conflict is missing")
             }
             Self::Content { version } => {
                 write!(f, "the conflict of version {version} has no content")
@@ -53,7 +53,8 @@ impl fmt::Display for UpgradeLoss {
             Self::Covered { version } => {
                 write!(
                     f,
-                    "the conflict of version {version}, covered by a later change of the same endpoint"
+                    "the conflict with version {version}, which a later change of the same \
+                     endpoint replaced"
                 )
             }
             Self::Surplus { updates } => {
@@ -65,7 +66,10 @@ impl fmt::Display for UpgradeLoss {
 
 /// Reason why an item cannot be upgraded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("version {version} is above {} and FeedSync has no place for it", crate::MAX_COUNTER)]
+#[error(
+    "version {version} is above {}, the highest number that FeedSync allows",
+    crate::MAX_COUNTER
+)]
 pub struct UpgradeError {
     /// The version of the item or of one of its conflicts (U2).
     pub version: VersionNumber,
