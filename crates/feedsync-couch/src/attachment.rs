@@ -152,7 +152,8 @@ impl Attachment {
 
     /// Parses such a text.
     pub fn of_text(stored: &str) -> Result<Vec<Self>, Refusal> {
-        let damaged = || RefusalKind::Internal.with_reason("stored attachments are damaged");
+        let damaged =
+            || RefusalKind::Internal.with_reason("the stored list of attachments is damaged");
         let attachment = |member: Member<'_>| {
             let of = |part: &str| Some(member.value.member(part)?.value);
             Some(Self {
@@ -206,7 +207,8 @@ impl SentAttachment {
         let is_name =
             (1..=MAX_ATTACHMENT_NAME_BYTES).contains(&name.len()) && !name.starts_with('_');
         let refuse = || {
-            RefusalKind::BadRequest.with_reason(format_args!("Attachment name '{name}' is none"))
+            RefusalKind::BadRequest
+                .with_reason(format_args!("Attachment name '{name}' is not valid"))
         };
         is_name.then_some(()).ok_or_else(refuse)
     }
@@ -240,7 +242,7 @@ impl SentAttachment {
                 None | Some("identity") => false,
                 Some("gzip") => true,
                 Some(other) => {
-                    let reason = format!("Attachment {name}: the encoding {other:?} is not known");
+                    let reason = format!("Attachment {name}: unknown encoding {other:?}");
                     return Err(RefusalKind::BadRequest.with_reason(reason));
                 }
             };

@@ -21,7 +21,7 @@ pub fn bulk_documents(body: Node<'_>) -> Result<(Vec<Node<'_>>, bool), Refusal> 
     }
     let new_edits = body.member("new_edits").map(|member| boolean(member.value));
     let new_edits = new_edits.map_or(Some(true), |it| it);
-    let new_edits = new_edits.ok_or_else(|| refuse("`new_edits` is true or false"))?;
+    let new_edits = new_edits.ok_or_else(|| refuse("`new_edits` must be true or false"))?;
     Ok((named(documents)?, new_edits))
 }
 

@@ -124,7 +124,7 @@ impl FunctionKind {
         match functions.value.member(name) {
             None => missing(name),
             Some(_) => RefusalKind::NotImplemented
-                .with_reason("functions of design documents are not executed here"),
+                .with_reason("functions of design documents are not executed by this server"),
         }
     }
 }

@@ -32,7 +32,8 @@ impl Destination {
             "" => None,
             query => {
                 let revision = query.strip_prefix("rev=");
-                let revision = revision.ok_or_else(|| refuse("Destination names only `rev`"))?;
+                let revision = revision
+                    .ok_or_else(|| refuse("The only parameter of a Destination is `rev`"))?;
                 let revision = percent_decode_str(revision).decode_utf8();
                 Some(revision.map_err(|_| crate::revision::RevisionError)?.parse()?)
             }

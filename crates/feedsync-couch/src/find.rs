@@ -54,15 +54,15 @@ impl FindRequest {
             .map_err(|error| RefusalKind::BadRequest.with_reason(error))?;
         let number = |name: &str, usual| {
             let Some(value) = member(name) else { return Ok(usual) };
-            integer(value).ok_or_else(|| refuse(&format!("{name} is a number")))
+            integer(value).ok_or_else(|| refuse(&format!("{name} must be a number")))
         };
         let conflicts = match member("conflicts").map(boolean) {
             None => false,
-            Some(said) => said.ok_or_else(|| refuse("conflicts is true or false"))?,
+            Some(said) => said.ok_or_else(|| refuse("conflicts must be true or false"))?,
         };
         let said = match member("bookmark").filter(|it| it.kind() != Kind::Null) {
             None => START_BOOKMARK.into(),
-            Some(said) => text(said).ok_or_else(|| refuse("bookmark is a string"))?,
+            Some(said) => text(said).ok_or_else(|| refuse("bookmark must be a string"))?,
         };
         let bookmark = if said.is_empty() { START_BOOKMARK.to_owned() } else { said.into_owned() };
         let is_descending = member("sort").map_or(Ok(false), is_descending)?;
@@ -111,7 +111,7 @@ fn is_descending(sort: Node<'_>) -> Result<bool, Refusal> {
         RefusalKind::NoUsableIndex.with_reason(reason)
     };
     if sort.kind() != Kind::Array {
-        return Err(RefusalKind::BadRequest.with_reason("sort is an array"));
+        return Err(RefusalKind::BadRequest.with_reason("sort must be an array"));
     }
     let mut fields = sort.elements();
     let (Some(first), None) = (fields.next(), fields.next()) else {
@@ -127,7 +127,9 @@ fn is_descending(sort: Node<'_>) -> Result<bool, Refusal> {
     match text(id.value).as_deref() {
         Some("asc") => Ok(false),
         Some("desc") => Ok(true),
-        _ => Err(RefusalKind::BadRequest.with_reason("a sort is asc or desc")),
+        _ => {
+            Err(RefusalKind::BadRequest.with_reason("the direction of a sort must be asc or desc"))
+        }
     }
 }
 

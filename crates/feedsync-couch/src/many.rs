@@ -20,7 +20,10 @@ pub fn named(array: Node<'_>) -> Result<Vec<Node<'_>>, Refusal> {
 /// Rejects a number above the limit.
 pub(crate) fn check_named(count: usize) -> Result<(), Refusal> {
     let refuse = || {
-        let reason = format_args!("a request names at most {MAX_NAMED} things; ask in parts");
+        let reason = format_args!(
+            "a request can name at most {MAX_NAMED} documents or revisions; split it into several \
+             requests"
+        );
         RefusalKind::TooLarge.with_reason(reason)
     };
     if count > MAX_NAMED { Err(refuse()) } else { Ok(()) }

@@ -102,7 +102,7 @@ pub fn revisions(node: Node<'_>) -> Result<Vec<Revision>, Refusal> {
 fn each_text(
     node: Node<'_>,
 ) -> Result<impl Iterator<Item = Result<Cow<'_, str>, Refusal>>, Refusal> {
-    let refuse = || RefusalKind::BadRequest.with_reason("An array of strings is expected");
+    let refuse = || RefusalKind::BadRequest.with_reason("The value must be an array of strings");
     match node.kind() {
         Kind::Array => Ok(named(node)?.into_iter().map(move |it| text(it).ok_or_else(refuse))),
         _ => Err(refuse()),

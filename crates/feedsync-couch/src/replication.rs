@@ -20,5 +20,5 @@ pub use update_sequence::UpdateSequence;
 
 /// A response that does not conform to the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the answer is none that CouchDB's replication protocol knows: {0}")]
+#[error("the response violates CouchDB's replication protocol: {0}")]
 pub struct InvalidResponse(pub &'static str);

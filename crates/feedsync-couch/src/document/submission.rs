@@ -90,7 +90,7 @@ impl Submission {
             "revisions" => self.path = Some(path(value)?),
             "deleted" => {
                 self.is_deleted = boolean(value).ok_or_else(|| {
-                    RefusalKind::DocumentValidation.with_reason("_deleted is true or false")
+                    RefusalKind::DocumentValidation.with_reason("_deleted must be true or false")
                 })?;
             }
             "attachments" => self.attachments = SentAttachment::read_all(value)?,

@@ -46,16 +46,16 @@ impl MappedRevision {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MappingError {
     /// The generation or name of a revision exceeds the limits of an update.
-    #[error("the revision {0} is beyond what an update of an item can be")]
+    #[error("the generation of the revision {0} is too large for an update of an item")]
     Revision(Revision),
     /// The names in an update cannot form a revision.
-    #[error("an update of {0} has names that are too long for a revision")]
+    #[error("the `by` of an update of {0} is too long for a revision")]
     Update(ItemId),
     /// A payload cannot be a document.
-    #[error("the item {0} has members that mean something else in a document")]
+    #[error("the item {0} has members whose names are reserved in documents")]
     Payload(ItemId),
     /// A document cannot be a payload.
-    #[error("the document cannot be an item: {0}")]
+    #[error("the document cannot become an item: {0}")]
     Document(String),
 }
 
@@ -234,6 +234,6 @@ fn read(id: &ItemId, members: &str, sync: &str) -> Result<Version<Payload>, Mapp
     let mut items = reading.feed.items.into_iter();
     match (items.next(), items.next()) {
         (Some(item), None) if item.id == *id && item.conflicts.is_empty() => Ok(item.winner),
-        _ => Err(refused("it tells the history of another item".to_owned())),
+        _ => Err(refused("it contains the history of another item".to_owned())),
     }
 }

@@ -4,14 +4,15 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MultipartError {
     /// Another media type, or parameters that cannot be read.
-    #[error("{0:?} is not the type of a multipart/mixed or multipart/related")]
+    #[error("the media type {0:?} is neither multipart/mixed nor multipart/related")]
     ContentType(String),
     /// A media type without a boundary, or with more than one.
-    #[error("a multipart names exactly one boundary")]
+    #[error("a multipart media type must have exactly one boundary parameter")]
     NoBoundary,
     /// A boundary that RFC 2046 does not allow.
     #[error(
-        "{0:?} is not a boundary: 1 to 70 letters, digits, spaces and '()+_,-./:=? without a space at the end"
+        "{0:?} is not a valid boundary: use 1 to 70 letters, digits, spaces and '()+_,-./:=? \
+         without a space at the end"
     )]
     Boundary(String),
     /// The whole body has no delimiter.
@@ -21,7 +22,7 @@ pub enum MultipartError {
         at: u64,
     },
     /// A line begins with the boundary and continues with other text.
-    #[error("part {part}, byte {at}: the boundary is followed by something else in its line")]
+    #[error("part {part}, byte {at}: the line of the boundary has other text after it")]
     Delimiter {
         /// The part before the line.
         part: usize,
@@ -49,7 +50,7 @@ pub enum MultipartError {
         limit: usize,
     },
     /// A line among the headers of a part is not a header in UTF-8.
-    #[error("part {part}, byte {at}: not a header")]
+    #[error("part {part}, byte {at}: the line is not a valid header")]
     Header {
         /// The part of the header.
         part: usize,

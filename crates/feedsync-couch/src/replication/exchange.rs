@@ -88,7 +88,9 @@ pub fn differences_request(documents: &[ChangedDocument]) -> String {
 /// Parses the response to `_revs_diff`.
 pub fn read_differences(answer: &Json) -> Result<Vec<MissingDocument>, InvalidResponse> {
     if answer.root().kind() != Kind::Object {
-        return Err(InvalidResponse("what is missing is told by document"));
+        return Err(InvalidResponse(
+            "the response to _revs_diff must be an object with a member for each document",
+        ));
     }
     let read = |member: Member<'_>| {
         let list = |name: &str| {
@@ -101,7 +103,9 @@ pub fn read_differences(answer: &Json) -> Result<Vec<MissingDocument>, InvalidRe
         Some(MissingDocument { id: member.name.into_owned(), revisions, ancestors })
     };
     let all = answer.root().members().map(read).collect::<Option<Vec<_>>>();
-    all.ok_or(InvalidResponse("what is missing of a document is a list of revisions"))
+    all.ok_or(InvalidResponse(
+        "in the response to _revs_diff, the missing revisions must be a list",
+    ))
 }
 
 /// The body of `_bulk_get`.
@@ -130,10 +134,11 @@ pub fn read_documents(
     answer: &Json,
 ) -> Result<(Vec<FetchedDocument>, Vec<UnavailableRevision>), InvalidResponse> {
     const SHAPE: InvalidResponse =
-        InvalidResponse("documents are given one by one, each with its id and revision");
+        InvalidResponse("each document in the response must have an id and a revision");
     let results = answer.root().member("results").filter(|it| it.value.kind() == Kind::Array);
     let (mut fetched, mut unread) = (Vec::<FetchedDocument>::new(), Vec::new());
-    for result in results.ok_or(InvalidResponse("a list of documents is missing"))?.value.elements()
+    for result in
+        results.ok_or(InvalidResponse("the response has no list of documents"))?.value.elements()
     {
         let documents = result.member("docs").ok_or(SHAPE)?;
         for found in documents.value.elements() {
@@ -158,7 +163,8 @@ fn unavailable_revision(result: Node<'_>, found: Node<'_>) -> Option<Unavailable
     let of = |node: Node<'_>, name: &str| Some(text(node.member(name)?.value)?.into_owned());
     let id = of(result, "id").unwrap_or_default();
     if let Some(revision) = of(found, "missing") {
-        let (error, reason) = ("missing".to_owned(), "it cannot be read".to_owned());
+        let (error, reason) =
+            ("missing".to_owned(), "a document in the response cannot be parsed".to_owned());
         return Some(UnavailableRevision { id, revision, error, reason });
     }
     let told = found.member("error")?.value;
@@ -197,7 +203,7 @@ pub fn write_request<'a>(documents: impl IntoIterator<Item = &'a FetchedDocument
 /// Parses the response to that request: the documents that were not accepted.
 pub fn read_rejected_documents(answer: &Json) -> Result<Vec<RejectedDocument>, InvalidResponse> {
     if answer.root().kind() != Kind::Array {
-        return Err(InvalidResponse("what was not written is a list"));
+        return Err(InvalidResponse("the response to _bulk_docs must be a list"));
     }
     let failed = answer.root().elements().filter_map(|it| {
         let of = |name| Some(text(it.member(name)?.value)?.into_owned());

@@ -30,12 +30,13 @@ impl ChangesPage {
     pub fn read(answer: &Json) -> Result<Self, InvalidResponse> {
         let root = answer.root();
         let results = root.member("results").filter(|it| it.value.kind() == Kind::Array);
-        let results = results.ok_or(InvalidResponse("a list of changes is missing"))?;
+        let results = results.ok_or(InvalidResponse("the response has no list of changes"))?;
         let documents = results.value.elements().map(row).collect::<Option<Vec<_>>>();
         let last = root.member("last_seq").and_then(|it| UpdateSequence::read(it.value));
         Ok(Self {
-            documents: documents.ok_or(InvalidResponse("a change has an id and revisions"))?,
-            last: last.ok_or(InvalidResponse("the place of the last change is missing"))?,
+            documents: documents
+                .ok_or(InvalidResponse("each change must have an id and revisions"))?,
+            last: last.ok_or(InvalidResponse("the response has no last_seq"))?,
             pending: root.member("pending").and_then(|it| integer(it.value)),
         })
     }

@@ -20,16 +20,16 @@ pub enum SelectorError {
     #[error("a selector must be an object")]
     NotAnObject,
     /// It exceeds [`MAX_BYTES`].
-    #[error("a selector may have no more than {MAX_BYTES} bytes")]
+    #[error("a selector can have at most {MAX_BYTES} bytes")]
     TooLong,
     /// It exceeds [`MAX_LEVELS`].
-    #[error("a selector may nest no deeper than {MAX_LEVELS} levels")]
+    #[error("a selector can have at most {MAX_LEVELS} levels")]
     TooDeep,
     /// It exceeds [`MAX_CONDITIONS`].
-    #[error("a selector may have no more than {MAX_CONDITIONS} conditions")]
+    #[error("a selector can have at most {MAX_CONDITIONS} conditions")]
     TooManyConditions,
     /// It exceeds [`MAX_PATTERNS`].
-    #[error("{}a selector may have no more than {MAX_PATTERNS} $regex", at(.field))]
+    #[error("{}a selector can have at most {MAX_PATTERNS} $regex conditions", at(.field))]
     TooManyPatterns {
         /// Field of the first one beyond the limit.
         field: String,
@@ -43,7 +43,7 @@ pub enum SelectorError {
         field: String,
     },
     /// The operator tests a value, but no field is named.
-    #[error("{operator} must stand in a field")]
+    #[error("{operator} must be inside a field")]
     NoField {
         /// The operator.
         operator: String,
@@ -67,7 +67,7 @@ pub enum SelectorError {
         reason: String,
     },
     /// Attachments cannot be tested.
-    #[error("what is attached to a document cannot be asked for: _attachments")]
+    #[error("_attachments is not supported in a selector")]
     Attachments,
     /// The name of a field is empty between two dots, or is not valid text.
     #[error("invalid field name: {field:?}")]

@@ -25,11 +25,11 @@ impl Fields {
     /// Parses an array of paths, which are written as in a selector.
     pub fn read(node: Node<'_>) -> Result<Self, Refusal> {
         let refuse = |reason: &str| RefusalKind::BadRequest.with_reason(reason);
-        let said = texts(node).map_err(|_| refuse("fields is an array of names"))?;
+        let said = texts(node).map_err(|_| refuse("fields must be an array of field names"))?;
         if said.len() > MAX_PATHS || said.iter().map(String::len).sum::<usize>() > MAX_PATH_BYTES {
-            return Err(refuse("too many fields are asked for"));
+            return Err(refuse("too many fields"));
         }
-        let read = |text: &String| path(text).ok_or_else(|| refuse("a field has no name"));
+        let read = |text: &String| path(text).ok_or_else(|| refuse("a field must not be empty"));
         said.iter().map(read).collect::<Result<_, _>>().map(Self)
     }
 

@@ -239,7 +239,7 @@ impl<'a> Parser<'a> {
         }
         let pattern = Text::of(argument).to_text();
         let Some(pattern) = pattern.filter(|pattern| pattern.len() <= MAX_PATTERN_BYTES) else {
-            return Err(self.bad("$regex", "a text of no more than 1000 bytes"));
+            return Err(self.bad("$regex", "a string of at most 1000 bytes"));
         };
         RegexBuilder::new(&pattern).unicode(false).size_limit(PATTERN_MEMORY).build().map_err(
             |error| SelectorError::BadPattern { field: self.field(), reason: error.to_string() },

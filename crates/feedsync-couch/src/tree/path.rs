@@ -15,10 +15,10 @@ pub struct Path {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
     /// It has no revision.
-    #[error("a path has at least one revision")]
+    #[error("a revision path needs at least one revision")]
     Empty,
     /// It has more revisions than the generation of its newest one.
-    #[error("a path has no more revisions than its start says")]
+    #[error("a revision path must not have more revisions than its start number")]
     TooLong,
 }
 

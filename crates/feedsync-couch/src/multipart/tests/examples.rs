@@ -135,7 +135,7 @@ fn refusals_name_part_and_byte() {
     let latin = read(b"--b\r\nA: \xfc\r\n\r\n", &b(), Limits::default(), &[3]);
     assert_eq!(latin.outcome, Err(Header { part: 1, at: 5 }));
     let told = Delimiter { part: 2, at: 31 }.to_string();
-    assert_eq!(told, "part 2, byte 31: the boundary is followed by something else in its line");
+    assert_eq!(told, "part 2, byte 31: the line of the boundary has other text after it");
 }
 
 #[test]

@@ -121,8 +121,8 @@ fn malformed_selectors_are_rejected_with_their_fault() {
             "a.c.d: bad argument for operator $and: expected an array of selectors",
         ),
         ("{\"$or\":[1]}", "bad argument for operator $or: expected an array of selectors"),
-        ("{\"$eq\":1}", "$eq must stand in a field"),
-        ("{\"$and\":[{\"$elemMatch\":{}}]}", "$elemMatch must stand in a field"),
+        ("{\"$eq\":1}", "$eq must be inside a field"),
+        ("{\"$and\":[{\"$elemMatch\":{}}]}", "$elemMatch must be inside a field"),
         ("{\"a\":{\"$not\":1}}", "a: bad argument for operator $not: expected a selector"),
         (
             "{\"a\":{\"$mod\":[0,1]}}",
