@@ -52,25 +52,25 @@ pub struct Finding {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The line is not a record.
-    #[error("no record: {0}")]
+    #[error("not a record: {0}")]
     Foreign(LineError),
     /// The line is of a later version: older programs stop appending when they read it (LR48).
-    #[error("a record of the later version {0}")]
+    #[error("the record has version {0}, which this program does not know; update it")]
     Newer(u64),
     /// The line is a header, which is only allowed as the first line (LR8).
-    #[error("a header that is not the first line")]
+    #[error("a header is allowed only as the first line")]
     Header,
     /// The record is repeated.
-    #[error("the record {0} again")]
+    #[error("the record {0} occurs a second time")]
     Duplicate(RecordId),
     /// The records of a device do not ascend.
-    #[error("the record {0} after a later one of its device")]
+    #[error("the record {0} comes after a later record of the same device")]
     Reordered(RecordId),
     /// The record's stamp is in the future.
-    #[error("the record {0} was made more than a day in the future")]
+    #[error("the record {0} has a time more than a day in the future")]
     Future(RecordId),
     /// The last line is incomplete.
-    #[error("a torn line: {0} bytes without a line feed at the end")]
+    #[error("the last line is incomplete: {0} bytes without a line feed at the end")]
     Torn(u64),
 }
 

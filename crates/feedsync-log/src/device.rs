@@ -13,7 +13,7 @@ pub struct Device(Arc<str>);
 
 /// A text that is not the name of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a device: 1 to 64 letters, digits, '_' or '-'")]
+#[error("not a device name: use 1 to 64 letters, digits, '_' or '-'")]
 pub struct DeviceError;
 
 impl Device {
@@ -64,7 +64,7 @@ pub struct RecordId {
 
 /// A text that is not the id of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a record's id: a device, ':', a number from 1")]
+#[error("not the id of a record: use a device name, ':' and a number from 1")]
 pub struct RecordIdError;
 
 impl fmt::Display for RecordId {

@@ -12,13 +12,13 @@ pub enum Interruption {
         reason: String,
     },
     /// The server sent nothing for too long.
-    #[error("{host} does not answer in time")]
+    #[error("{host} did not respond in time")]
     Silent {
         /// The server, with its port.
         host: String,
     },
     /// The response ended early.
-    #[error("the answer of {host} ended after {received}{} bytes", of(*.expected))]
+    #[error("the response of {host} ended after {received}{} bytes", of(*.expected))]
     CutOff {
         /// The server, with its port.
         host: String,

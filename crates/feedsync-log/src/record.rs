@@ -77,13 +77,13 @@ pub enum LineError {
     #[error("not a JSON object: {0}")]
     Json(String),
     /// An object that is incomplete, or an empty line: an interrupted append.
-    #[error("it breaks off")]
+    #[error("the JSON object is incomplete")]
     Torn,
     /// Too deeply nested, or too long.
-    #[error("a record of more than {MAX_RECORD_BYTES} bytes or {MAX_DEPTH} levels")]
+    #[error("a record can have at most {MAX_RECORD_BYTES} bytes and {MAX_DEPTH} levels")]
     TooLarge,
     /// A member is missing or invalid.
-    #[error("member {0:?} is missing or not what it must be")]
+    #[error("member {0:?} is missing or invalid")]
     Member(&'static str),
 }
 

@@ -74,7 +74,10 @@ pub struct Stamp {
 
 /// A text that is not a stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a stamp: milliseconds since 1970 up to the year 9999, '.', a count, '@', a device")]
+#[error(
+    "not a stamp: use milliseconds since 1970 up to the year 9999, '.', a count, '@' and a device \
+     name"
+)]
 pub struct StampError;
 
 impl Tick {

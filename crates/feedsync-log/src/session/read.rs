@@ -105,11 +105,13 @@ impl Session {
     fn bytes(&mut self, read: &Read, answer: LogResponse, random: u64) -> Event {
         self.absent = false;
         if answer.coding.is_some() {
-            return self.stop(Stop::Fault("the log is sent packed, where no offset counts"));
+            return self.stop(Stop::Fault(
+                "it has a Content-Encoding, so that offsets do not match the log",
+            ));
         }
         let multipart = "multipart/byteranges";
         if answer.media_type.as_ref().is_some_and(|found| found.starts_with(multipart)) {
-            return self.stop(Stop::Fault("several parts, where one was asked for"));
+            return self.stop(Stop::Fault("it has several ranges, but one was requested"));
         }
         if self.is_another(&answer) {
             return self.restart();
@@ -123,7 +125,7 @@ impl Session {
             Range::Last(_) => self.on(0, ends_log, &answer, random),
             Range::From { offset, .. } => match offset.checked_sub(start) {
                 Some(before) => self.on(before, ends_log, &answer, random),
-                None => self.stop(Stop::Fault("bytes behind those that were asked for")),
+                None => self.stop(Stop::Fault("it begins after the requested offset")),
             },
         }
     }
@@ -187,7 +189,7 @@ impl Session {
         } else if ends_log {
             return self.tear(torn, lines, answer);
         } else if whole == 0 && torn >= MAX_READ_BYTES {
-            return self.stop(Stop::Fault("a line that does not end"));
+            return self.stop(Stop::Fault("a line exceeds the maximum length"));
         } else if whole == 0 {
             return self.again(answer, random);
         }
@@ -336,16 +338,16 @@ fn sent(read: &Read, answer: &LogResponse) -> Result<(u64, bool), &'static str> 
     }
     let range = answer.content_range.as_deref().and_then(ContentRange::parse);
     let Some(ContentRange { sent: Some((first, last)), complete }) = range else {
-        return Err("a part that does not say which");
+        return Err("its Content-Range is missing or invalid");
     };
     if let Range::From { offset, .. } = read.range
         && offset != first
     {
-        return Err("another part than was asked for");
+        return Err("it has another range than the requested one");
     }
     let promised = (last - first).saturating_add(1);
     if length > promised {
-        return Err("more bytes than were promised");
+        return Err("its body is longer than its Content-Range");
     }
     let ends_there = match (complete, read.range) {
         (Some(complete), _) => last + 1 == complete,

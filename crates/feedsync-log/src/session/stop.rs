@@ -13,33 +13,33 @@ pub enum Stop {
     #[error(transparent)]
     Interrupted(Interruption),
     /// There are records of a later version. A program that does not support them must not append (LR48).
-    #[error("the log has records of the later version {0}; update the program")]
+    #[error("the log has records of version {0}, which this program does not know; update it")]
     Newer(u64),
     /// Other clients were faster at every attempt.
-    #[error("others kept appending at the same time")]
+    #[error("other clients appended first at every attempt; try again")]
     Contended,
     /// The credentials are not sufficient (LR32).
-    #[error("the server refuses it ({0}): other credentials are needed")]
+    #[error("the server denied access ({0}): use other credentials")]
     Refused(u16),
     /// The log was removed (LR32).
-    #[error("the log was removed (410); whether it begins again is for people to decide")]
+    #[error("the log was removed (410); create it again if that was not intended")]
     Gone,
     /// The log existed before, and does not exist now.
-    #[error("the log is not there any more (404); whether it begins again is for people to decide")]
+    #[error("the log no longer exists (404); create it again if that was not intended")]
     Vanished,
     /// The log must not grow further (LR36).
-    #[error("the log is full (507): it must be compacted first, or have more room")]
+    #[error("the log is full (507): compact it, or raise its limit on the server")]
     Full,
     /// A single record is larger than the server accepts.
-    #[error("the server takes no record as large as {0}")]
+    #[error("the record {0} is larger than the server allows")]
     TooLarge(RecordId),
     /// The server rejects the append for another reason.
-    #[error("the server refused what was to be appended ({0})")]
+    #[error("the server refused the append ({0})")]
     Rejected(u16),
     /// The response does not come from a log: something between client and server sent it, such as a sign-in
     /// page.
     #[error(
-        "answered {status}{}{media_type}, which is no log: is there a sign-in page in between?",
+        "the response {status}{}{media_type} is not a log: is there a sign-in page in between?",
         if media_type.is_empty() { "" } else { " " }
     )]
     Foreign {
@@ -50,20 +50,21 @@ pub enum Stop {
     },
     /// The server confirmed appends whose lines are not in the log.
     #[error(
-        "the server confirmed an append, but the lines are not in the log; they are sent next time"
+        "the server confirmed an append, but the lines are not in the log; they will be sent again \
+         next time"
     )]
     NotStored,
     /// The response does not match the request.
-    #[error("an answer that cannot be one: {0}")]
+    #[error("the response of the server is invalid: {0}")]
     Fault(&'static str),
     /// The log was replaced repeatedly.
-    #[error("the log is replaced again and again")]
+    #[error("the log was replaced during every attempt to read it; try again later")]
     ReplacedRepeatedly,
 }
 
 fn unavailable(status: u16) -> String {
     match status {
-        0 => "the server does not answer".to_owned(),
-        status => format!("the server answers {status} to each attempt; try again later"),
+        0 => "the server does not respond".to_owned(),
+        status => format!("the server answered {status} to every attempt; try again later"),
     }
 }

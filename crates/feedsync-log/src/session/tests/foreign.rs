@@ -64,7 +64,7 @@ fn foreign_answer_names_status_and_media_type() {
     let said = |answer: LogResponse| answer.foreign().to_string();
     assert_eq!(
         said(typed("Text/HTML; charset=x", 200, "")),
-        "answered 200 text/html, which is no log: is there a sign-in page in between?"
+        "the response 200 text/html is not a log: is there a sign-in page in between?"
     );
     assert!(said(status(302)).starts_with("answered 302, which"));
     assert!(said(typed(&"x".repeat(9_000), 200, "")).len() < 200);

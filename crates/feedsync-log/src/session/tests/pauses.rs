@@ -88,9 +88,9 @@ fn any_progress_starts_the_count_of_retries_again() {
 
 #[test]
 fn end_of_a_session_names_the_status_of_a_busy_server() {
-    assert_eq!(Stop::Unavailable(0).to_string(), "the server does not answer");
+    assert_eq!(Stop::Unavailable(0).to_string(), "the server does not respond");
     assert_eq!(
         Stop::Unavailable(503).to_string(),
-        "the server answers 503 to each attempt; try again later"
+        "the server answered 503 to every attempt; try again later"
     );
 }
