@@ -70,7 +70,7 @@ impl Run<'_> {
                 Ok(bytes) if Digest::of(&bytes) == digest => {
                     self.endpoint.put_blob(bytes).await?;
                 }
-                Ok(_) => self.warn_of(digest, "what came is something else"),
+                Ok(_) => self.warn_of(digest, "the received bytes do not match the digest"),
                 Err(error) => self.warn_of(digest, &error.to_string()),
             }
         }
@@ -90,7 +90,10 @@ impl Run<'_> {
             match self.fetcher.fetch(Request::head(url.clone())).await {
                 Ok(Fetched::Answer(answer)) if names(&answer, digest) => continue,
                 Ok(_) => {
-                    self.warn_of(digest, "the answer to whether it is there is no hub's");
+                    self.warn_of(
+                        digest,
+                        "the server did not answer the HEAD request as a hub does",
+                    );
                     continue;
                 }
                 Err(error) if error.status() == Some(StatusCode::NOT_FOUND) => {}
@@ -105,7 +108,7 @@ impl Run<'_> {
             };
             match self.fetcher.fetch(Request::put(url, "application/octet-stream", bytes)).await {
                 Ok(Fetched::Answer(answer)) if is_stored(answer.status()) => {}
-                Ok(_) => self.warn_of(digest, "the answer to the upload is no hub's"),
+                Ok(_) => self.warn_of(digest, "the server did not answer the upload as a hub does"),
                 Err(error) => self.warn_of(digest, &error.to_string()),
             }
         }

@@ -21,7 +21,7 @@ pub enum SyncError {
         error: ReadError,
     },
     /// The feed has no sync information.
-    #[error("{url}: not a FeedSync feed; take its entries with import")]
+    #[error("{url}: not a FeedSync feed; use import to copy its entries")]
     NotFeedSync {
         /// Address of the feed.
         url: String,
@@ -35,7 +35,7 @@ pub enum SyncError {
         reason: String,
     },
     /// The remote asked not to be read before a time.
-    #[error("{url}: the remote asked not to be read before {}", shown(*.until))]
+    #[error("{url}: the remote asked not to be contacted before {}", shown(*.until))]
     NotYet {
         /// Address of the remote.
         url: String,
@@ -43,20 +43,20 @@ pub enum SyncError {
         until: Moment,
     },
     /// Only a push was requested, and the remote accepts none.
-    #[error("{url}: a feed that can only be read")]
+    #[error("{url}: the remote is read-only")]
     ReadOnly {
         /// Address of the remote.
         url: String,
     },
     /// The remote was removed in the meantime.
-    #[error("{collection} has no such remote any more")]
+    #[error("the remote of {collection} was removed in the meantime")]
     Forgotten {
         /// The collection of the remote.
         collection: CollectionName,
     },
     /// The disk of this endpoint is full. Changes made here were still offered, if the remote accepts them.
     #[error(
-        "the disk is full: changes from {url} cannot be stored here; {} made here {} offered to it",
+        "the disk is full: changes from {url} cannot be stored here; {} from here {} sent to it",
         changes(*.offered),
         if *.offered == 1 { "was" } else { "were" }
     )]

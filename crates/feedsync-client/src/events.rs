@@ -16,7 +16,7 @@ pub(crate) struct Event {
 
 /// A line or an event exceeds the maximum length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("an event of more than 64 KiB")]
+#[error("the event is larger than 64 KiB")]
 pub(crate) struct EventTooLong;
 
 /// Splits a stream of bytes into events.

@@ -96,7 +96,7 @@ pub enum LogError {
         stop: Stop,
     },
     /// The server asks for a longer wait than one synchronisation allows.
-    #[error("{log}: the server asks to be left alone for {seconds} s")]
+    #[error("{log}: the server asked for a pause of {seconds} s; try again later")]
     Later {
         /// Name of the log.
         log: String,

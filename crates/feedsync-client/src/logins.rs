@@ -18,13 +18,16 @@ pub struct LoginFile {
 #[derive(Debug, thiserror::Error)]
 pub enum LoginFileError {
     /// Other users may read the file.
-    #[error("{path}: others can read it; take new tokens, then: chmod 600 {path}")]
+    #[error(
+        "{path}: other users of this machine can read the file, so its tokens are not safe: run \
+         chmod 600 {path}, then replace the tokens"
+    )]
     Open {
         /// The file.
         path: PathBuf,
     },
     /// The file is invalid. The message does not contain its content.
-    #[error("{path}: line {line} is not what was written; remove the file and log in again")]
+    #[error("{path}: line {line} is damaged; remove the file and log in again")]
     Faulty {
         /// The file.
         path: PathBuf,

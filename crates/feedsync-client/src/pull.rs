@@ -113,7 +113,7 @@ impl Run<'_> {
             items = page.reading.feed.items.len(),
             until = page.until(),
             reason = reason.as_ref().map(tracing::field::debug),
-            "a page was read"
+            "read a page"
         );
         if let Some(hub) = hub {
             self.offer_before_reading(hub, reason).await?;

@@ -140,7 +140,7 @@ impl Run<'_> {
                 items = offered.len(),
                 through = page.through.get(),
                 of = up_to.get(),
-                "offering changes"
+                "sending changes"
             );
             match self.offer(hub, &page.collection, offered).await? {
                 Some(PushOutcome::InSync) => {}
@@ -241,7 +241,7 @@ impl Run<'_> {
             .within(PAGE_BYTES);
         let response = match self.fetcher.fetch(request).await {
             Ok(Fetched::Answer(response)) => response,
-            Ok(Fetched::NotModified) => return Err(nonsense(hub, "304 to a POST")),
+            Ok(Fetched::NotModified) => return Err(nonsense(hub, "304 in response to a POST")),
             Err(error) => return refusal(error),
         };
         response.refuse_page()?;
@@ -333,6 +333,6 @@ fn refusal(error: FetchError) -> Result<PostResult, SyncError> {
 }
 
 fn nonsense(hub: &Url, reason: &str) -> SyncError {
-    let reason = format!("not the answer of a hub: {reason}");
+    let reason = format!("the server did not answer as a hub does: {reason}");
     SyncError::Protocol { url: shown(hub), reason }
 }

@@ -96,7 +96,7 @@ pub enum ReaderFileError {
         source: ReplicaError,
     },
     /// The snapshot beside a log is invalid. None of it was used.
-    #[error("the snapshot of {log}: {source}")]
+    #[error("the snapshot of {log} is invalid: {source}")]
     Snapshot {
         /// Name of the log.
         log: String,
@@ -104,7 +104,7 @@ pub enum ReaderFileError {
         source: SnapshotError,
     },
     /// The reader is synchronised with another log.
-    #[error("this reader is kept in step by {known}, and not by {given}")]
+    #[error("this reader syncs with the log {known}, and not with {given}")]
     DifferentLog {
         /// The other log.
         known: String,

@@ -59,22 +59,22 @@ pub enum Warning {
     #[error(transparent)]
     Window(#[from] window::Warning),
     /// The complete feed could not be read (R-F35).
-    #[error("the complete feed could not be read, nothing was discarded: {0}")]
+    #[error("the complete feed could not be read, so nothing was discarded: {0}")]
     Complete(String),
     /// The remote accepts no pushes. It is offered changes again when there are new ones, and after an hour.
     #[error("the remote takes no changes from us: {0}")]
     ReadOnly(String),
     /// A feed names a hub on another server.
-    #[error("the feed names a hub on another server, which is not followed: {0}")]
+    #[error("the feed names a hub on another server, which is ignored: {0}")]
     Elsewhere(String),
     /// The remote began anew, or from an older state: it was offered all items held here.
-    #[error("the remote began anew; it is offered everything that is held here")]
+    #[error("the remote was reset; all items stored here are sent to it")]
     BeganAnew,
     /// The remote refused items that it may accept at another time.
-    #[error("the remote refused items; they are offered again at the next synchronisation")]
+    #[error("the remote refused items; they will be sent again at the next sync")]
     OfferedAgain,
     /// A blob that items name could not be transferred.
-    #[error("the blob {digest} could not be moved: {reason}")]
+    #[error("the blob {digest} could not be transferred: {reason}")]
     Blob {
         /// Digest of the blob.
         digest: Digest,
@@ -82,9 +82,11 @@ pub enum Warning {
         reason: String,
     },
     /// Entries of a plain feed have the id of another entry and other content.
-    #[error("{0} entries left out: an earlier one of the feed has the same id and other content")]
+    #[error(
+        "{0} entries were skipped: an earlier entry of the feed has the same id and other content"
+    )]
     LeftOut(usize),
     /// Items that had `sx:sync` may now come without it (R-F38).
-    #[error("{0} items take no part, as they have no sync information")]
+    #[error("{0} items are not synced, because they have no sync information")]
     PlainItems(u64),
 }

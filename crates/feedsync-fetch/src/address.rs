@@ -17,11 +17,16 @@ pub fn address(text: &str) -> Result<Url, FetchError> {
     let is_complete = parsed.as_ref().is_ok_and(is_http);
     if let Some(meant) = with_scheme(text).filter(|_| !is_complete) {
         let meant = shown_text(&meant);
-        return Err(refuse(format!("an address begins with https:// or http://, such as {meant}")));
+        return Err(refuse(format!(
+            "an address must begin with https:// or http://, such as {meant}"
+        )));
     }
     let mut url = parsed.map_err(|error| refuse(error.to_string()))?;
     if !is_http(&url) {
-        return Err(refuse(format!("{} cannot be fetched, only http and https", url.scheme())));
+        return Err(refuse(format!(
+            "{} addresses are not supported, only http and https",
+            url.scheme()
+        )));
     }
     url.set_fragment(None);
     Ok(url)
@@ -51,7 +56,7 @@ pub(crate) fn is_http(url: &Url) -> bool {
 /// fetched, refuses private addresses in the URL itself. Names are checked when they are resolved.
 pub(crate) fn check(url: &Url, private: Private, networks: &[IpNet]) -> Result<(), FetchError> {
     if !is_http(url) {
-        let reason = format!("{} cannot be fetched, only http and https", url.scheme());
+        let reason = format!("{} addresses are not supported, only http and https", url.scheme());
         return Err(FetchError::Address { url: shown(url), reason });
     }
     let host = url.host_str().unwrap_or_default();
@@ -78,13 +83,14 @@ pub(crate) async fn resolved(url: &Url, networks: &[IpNet]) -> Result<HostAddres
     let host = url.host_str().unwrap_or_default();
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let unresolved = |cause: String| {
-        let reason = format!("the name must be checked before a proxy is asked for it: {cause}");
+        let reason =
+            format!("cannot check the host before it is fetched through the proxy: {cause}");
         FetchError::Unreachable { url: shown(url), reason }
     };
     let found = tokio::net::lookup_host((bare, 0)).await;
     let found: Vec<_> = found.map_err(|error| unresolved(error.to_string()))?.collect();
     if found.is_empty() {
-        return Err(unresolved("it has no address".to_owned()));
+        return Err(unresolved("the name has no address".to_owned()));
     }
     if !found.iter().all(|address| is_open(address.ip(), networks)) {
         return Err(FetchError::Private { url: shown(url), host: host.to_owned() });

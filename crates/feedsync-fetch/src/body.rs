@@ -58,7 +58,8 @@ impl Body {
         traffic: Arc<Traffic>,
     ) -> Result<Self, FetchError> {
         let gzip = decoder(head).map_err(|coding| {
-            let reason = format!("the answer is encoded as {coding}, which was not asked for");
+            let reason =
+                format!("the response has the Content-Encoding {coding}, which was not requested");
             FetchError::Encoding { url: head.shown(), reason }
         })?;
         let announced = head.text(CONTENT_LENGTH).and_then(|text| text.parse::<u64>().ok());
@@ -188,5 +189,8 @@ fn decoder(head: &Head) -> Result<Option<MultiGzDecoder<Vec<u8>>>, String> {
 }
 
 fn corrupt(url: &str, error: &std::io::Error) -> FetchError {
-    FetchError::Encoding { url: url.to_owned(), reason: format!("not gzip as it says: {error}") }
+    FetchError::Encoding {
+        url: url.to_owned(),
+        reason: format!("the body is not valid gzip data: {error}"),
+    }
 }

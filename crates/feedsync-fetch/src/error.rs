@@ -35,7 +35,7 @@ pub enum FetchError {
         host: String,
     },
     /// A login would be sent over a connection on which it can be read.
-    #[error("{url}: a login goes over https only, or to this machine")]
+    #[error("{url}: credentials are sent only over https, or to this machine")]
     Insecure {
         /// Address to which it would have been sent.
         url: String,
@@ -61,7 +61,7 @@ pub enum FetchError {
         reason: String,
     },
     /// A timeout expired.
-    #[error("{url}: no answer in time")]
+    #[error("{url}: the server did not respond in time")]
     Timeout {
         /// Requested address.
         url: String,
@@ -83,7 +83,7 @@ pub enum FetchError {
         limit: usize,
     },
     /// A redirect leads to an address that was requested before.
-    #[error("{url}: a redirect loop")]
+    #[error("{url}: the redirects form a loop")]
     RedirectLoop {
         /// Address at which the loop closes.
         url: String,
@@ -110,7 +110,7 @@ pub enum FetchError {
     },
     /// The response is an HTML page instead of a document for programs.
     #[error(
-        "{url} answered {status} {media_type}, a page for people: is there a sign-in page in between?"
+        "{url} answered {status} {media_type}, a web page: is there a sign-in page in between?"
     )]
     Page {
         /// Address that answered, after redirects.
@@ -121,7 +121,7 @@ pub enum FetchError {
         media_type: String,
     },
     /// The body is larger than the bound.
-    #[error("{url}: the answer is larger than {limit} bytes")]
+    #[error("{url}: the response is larger than {limit} bytes")]
     TooLarge {
         /// Requested address.
         url: String,

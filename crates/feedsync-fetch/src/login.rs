@@ -78,11 +78,14 @@ struct StoredLogin {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LoginError {
     /// The token is invalid (RFC 6750, 2.1).
-    #[error("a token is letters, digits and -._~+/ with = at its end, at most 4096")]
+    #[error(
+        "a token can have letters, digits and -._~+/ with = at its end, at most 4096 characters"
+    )]
     Token,
     /// The user name or password is invalid (RFC 7617, 2).
     #[error(
-        "a user's name has no colon, and neither name nor password is empty, has control characters or more than 4096 bytes"
+        "the user name must not contain a colon; user name and password must have 1 to 4096 bytes \
+         and no control characters"
     )]
     Password,
 }
@@ -202,7 +205,7 @@ impl Resolve for LoopbackResolver {
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
             let here: Vec<SocketAddr> = found.filter(|found| found.ip().is_loopback()).collect();
             if here.is_empty() {
-                return Err(format!("{} is not this machine", name.as_str()).into());
+                return Err(format!("{} does not resolve to this machine", name.as_str()).into());
             }
             Ok(Box::new(here.into_iter()) as Addrs)
         })

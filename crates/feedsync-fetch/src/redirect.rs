@@ -67,16 +67,17 @@ impl RedirectHistory {
         let url = shown(&self.here);
         let bad =
             |reason: &str| FetchError::Redirect { url: url.clone(), reason: reason.to_owned() };
-        let location = headers.get(LOCATION).ok_or_else(|| bad("a redirect to nowhere"))?;
+        let location =
+            headers.get(LOCATION).ok_or_else(|| bad("a redirect without a Location header"))?;
         let mut next = self
             .here
             .join(&reference(location.as_bytes()))
-            .map_err(|_| bad("a redirect to no address"))?;
+            .map_err(|_| bad("a redirect to an invalid URL"))?;
         if !is_http(&next) {
-            return Err(bad("a redirect to what is not http or https"));
+            return Err(bad("a redirect to an address that is neither http nor https"));
         }
         if self.here.scheme() == "https" && next.scheme() == "http" {
-            return Err(bad("a redirect from https down to http"));
+            return Err(bad("a redirect from https to http"));
         }
         next.set_fragment(None);
         let other_origin = self.here.origin() != next.origin();

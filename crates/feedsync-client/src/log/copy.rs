@@ -49,7 +49,7 @@ pub enum CopyError {
         source: io::Error,
     },
     /// The file `.position` is invalid or does not fit the copy.
-    #[error("{path}: {reason}; remove it and the copy to begin anew")]
+    #[error("{path}: {reason}; remove this file and the copy to start again")]
     Position {
         /// Path of the file.
         path: PathBuf,

@@ -96,7 +96,8 @@ impl BatchReplicator {
             let known = asked.remove(&**id).unwrap_or_default();
             let is_known = |it: &String| known.iter().any(|other| other.eq_ignore_ascii_case(it));
             if !revisions.iter().all(is_known) {
-                let source = InvalidResponse("it misses what it was not asked about");
+                let source =
+                    InvalidResponse("the target lists revisions that were not in the request");
                 return Err(ReplicationError::Answer { database: self.target.shown(), source });
             }
         }
@@ -162,11 +163,15 @@ impl BatchReplicator {
         };
         for document in documents {
             let of = told.get_mut(&*document.id);
-            of.ok_or_else(|| bad("a document was not asked for"))?.0.push(document);
+            of.ok_or_else(|| bad("the response has a document that was not requested"))?
+                .0
+                .push(document);
         }
         for one in unread {
             let of = told.get_mut(&*one.id);
-            of.ok_or_else(|| bad("a document was not asked for"))?.1.push(one);
+            of.ok_or_else(|| bad("the response has a document that was not requested"))?
+                .1
+                .push(one);
         }
         for MissingDocument { id, revisions, .. } in asked {
             let (documents, unread) = &told[&**id];
@@ -178,7 +183,7 @@ impl BatchReplicator {
                     || documents.iter().any(|document| document.descends_from(it))
             };
             if !revisions.iter().all(is_told) {
-                return Err(bad("a document that was asked for is missing"));
+                return Err(bad("the response lacks a requested document"));
             }
         }
         Ok(())

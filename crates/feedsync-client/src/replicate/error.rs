@@ -40,7 +40,7 @@ pub enum ReplicationError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The requested documents exceed the limit.
-    #[error("{database}: more than {most_bytes} bytes at once")]
+    #[error("{database}: the response is larger than {most_bytes} bytes")]
     TooLarge {
         /// Name of the database.
         database: String,
@@ -48,13 +48,16 @@ pub enum ReplicationError {
         most_bytes: u64,
     },
     /// The database that was written to was replaced by another one.
-    #[error("{database}: it was restarted, or another one has taken its place; begin again")]
+    #[error(
+        "{database}: the database was restarted or replaced during the replication; start the \
+         replication again"
+    )]
     Replaced {
         /// Name of the database.
         database: String,
     },
     /// A task of the replication ended unexpectedly.
-    #[error("a part of the replication ended unexpectedly")]
+    #[error("internal error: a task of the replication ended unexpectedly")]
     Ended,
 }
 

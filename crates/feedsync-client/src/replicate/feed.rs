@@ -48,7 +48,7 @@ impl Feed {
                     is_last = read.documents.len() < most && !has_more;
                     after = read.last.clone();
                     if !is_empty && !is_further {
-                        let bad = InvalidResponse("the place of the last change is where it was");
+                        let bad = InvalidResponse("last_seq did not advance");
                         let database = source.shown();
                         page = Err(ReplicationError::Answer { database, source: bad });
                     }

@@ -112,7 +112,7 @@ impl RemoteDatabase {
             let error = match self.answer(request).await {
                 Ok(bytes) => {
                     let read = Json::read_envelope(bytes);
-                    return read.map_err(|_| self.bad(InvalidResponse("it is no JSON")));
+                    return read.map_err(|_| self.bad(InvalidResponse("it is not JSON")));
                 }
                 Err(error) => error,
             };
@@ -185,9 +185,9 @@ impl Replica for RemoteDatabase {
                     made => {
                         let made = made?.root().member("ok").map(|it| it.value.raw() == "true");
                         if made != Some(true) {
-                            return Err(
-                                self.bad(InvalidResponse("it does not say that it made one"))
-                            );
+                            return Err(self.bad(InvalidResponse(
+                                "it does not confirm that the database was created",
+                            )));
                         }
                     }
                 }
@@ -290,8 +290,8 @@ impl Replica for RemoteDatabase {
                 answer => answer?,
             };
         let revision = answer.root().member("_rev").and_then(|it| text(it.value));
-        let revision =
-            revision.ok_or_else(|| self.bad(InvalidResponse("a document has a revision")))?;
+        let revision = revision
+            .ok_or_else(|| self.bad(InvalidResponse("a document in it has no valid revision")))?;
         Ok(Some(ReplicaLocalDocument {
             revision: revision.into_owned(),
             text: answer.root().raw().to_owned(),
@@ -301,8 +301,8 @@ impl Replica for RemoteDatabase {
     async fn put_local(&self, id: &str, text: String) -> Result<String, ReplicationError> {
         let answer = self.ask(Request::put(self.local_address(id), JSON, text)).await?;
         let revision = answer.root().member("rev").and_then(|it| feedsync_couch::text(it.value));
-        let revision =
-            revision.ok_or_else(|| self.bad(InvalidResponse("a document has a revision")))?;
+        let revision = revision
+            .ok_or_else(|| self.bad(InvalidResponse("a document in it has no valid revision")))?;
         Ok(revision.into_owned())
     }
 }
