@@ -272,9 +272,8 @@ async fn stored_elsewhere(
 /// Returns the refusal of content whose digest is that of different stored content. The two could not be told
 /// apart, so the later one is refused.
 pub fn digest_collision(digest: &AttachmentDigest) -> Refusal {
-    let reason = format_args!(
-        "An attachment is here that holds something else and is known as {digest}, too"
-    );
+    let reason =
+        format_args!("Another attachment with other content already has the digest {digest}");
     RefusalKind::Forbidden.with_reason(reason)
 }
 
@@ -340,8 +339,9 @@ impl PreparedDocument {
                     Some(StoredAttachment { digest, length })
                 }
                 SentForm::Follows { .. } => Some(followed.remove(&name).ok_or_else(|| {
-                    RefusalKind::BadRequest
-                        .with_reason(format_args!("The attachment {name} of {id} does not follow"))
+                    RefusalKind::BadRequest.with_reason(format_args!(
+                        "The request body lacks the attachment {name} of {id}"
+                    ))
                 })?),
             };
             attachments.push(PreparedAttachment { name, content_type, generation, digest, stored });

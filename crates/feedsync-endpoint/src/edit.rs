@@ -81,7 +81,8 @@ impl Endpoint {
             let deleted = edit.deleted.unwrap_or(false);
             let beside = Change::beside(snapshot, stored, base, payload, deleted)?;
             beside.ok_or_else(|| {
-                let nothing = "somebody changed the item meanwhile, and it keeps no conflicts";
+                let nothing =
+                    "the item was changed in the meantime, and it does not keep conflicts";
                 EditFailure::Nothing(nothing).into()
             })
         })
@@ -98,9 +99,10 @@ impl Endpoint {
     ) -> Result<Edited, EndpointError> {
         self.change(collection, id, "delete", |snapshot, stored| {
             if !stored.item.conflicts.is_empty() {
-                return Err(
-                    EditFailure::Nothing("resolve its conflicts before you drop its data").into()
-                );
+                return Err(EditFailure::Nothing(
+                    "the item has conflicts: resolve them before you drop its data",
+                )
+                .into());
             }
             let payload = Some(truncate(&stored.item.winner.payload));
             Change::of_winner(snapshot, stored, &Edit { payload, deleted: Some(true) })

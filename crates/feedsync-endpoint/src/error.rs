@@ -33,7 +33,8 @@ pub enum EndpointError {
     Edit(#[from] EditFailure),
     /// The collection would exceed its maximum number of items.
     #[error(
-        "{collection} has {live} items and may have {most}; {more} more are not taken, nothing was stored"
+        "{collection} has {live} items and may have {most}; {more} more would exceed the limit, so \
+         nothing was stored"
     )]
     Full {
         /// The collection.
@@ -47,7 +48,8 @@ pub enum EndpointError {
     },
     /// The collection would grow by more bytes than its owner has left.
     #[error(
-        "{collection} would grow by {more} bytes, and its owner may hold {room} more; nothing was stored"
+        "{collection} would grow by {more} bytes, but its owner may store only {room} more; \
+         nothing was stored"
     )]
     NoRoom {
         /// The collection.
@@ -59,7 +61,8 @@ pub enum EndpointError {
     },
     /// The name is reserved for the reading collection of another user.
     #[error(
-        "the name {0} is reserved for what its user reads: choose a name that does not begin with `reading`"
+        "the name {0} is reserved for the reading state of a user: choose a name that does not \
+         begin with `reading`"
     )]
     Reserved(CollectionName),
     /// The collection cannot be bridged to a database, since a database of this name does not belong to it.
@@ -68,17 +71,17 @@ pub enum EndpointError {
     )]
     DatabaseTaken(CollectionName),
     /// The hub had no users when the caller was let in, and has some now.
-    #[error("the hub has users by now: sign in")]
+    #[error("the hub has users now: sign in")]
     HasUsers,
     /// A publication cannot be read to its end: changes that it promises were purged, or the collection was
     /// created anew.
-    #[error("{0} was purged or made anew while it was read: read it again")]
+    #[error("{0} was purged or recreated while it was being read: read it again")]
     Overtaken(CollectionName),
     /// The collection holds a setting that this program cannot read.
     #[error(transparent)]
     Setting(#[from] SettingError),
     /// The clock is outside the years that can be written.
-    #[error("the clock shows a time that cannot be written: check the date of this machine")]
+    #[error("the clock of this machine shows an impossible date: set it")]
     Clock,
 }
 
@@ -98,6 +101,6 @@ pub enum EditFailure {
     #[error(transparent)]
     Move(#[from] MoveError),
     /// The item already is as the edit would make it.
-    #[error("nothing to do: {0}")]
+    #[error("no change made: {0}")]
     Nothing(&'static str),
 }

@@ -202,7 +202,7 @@ impl FeedDocument {
             let item = item.branch(base, &stamp, payload, deleted)?;
             match item.noconflicts() {
                 true => Err(EditFailure::Nothing(
-                    "somebody changed the item meanwhile, and it keeps no conflicts",
+                    "the item was changed in the meantime, and it does not keep conflicts",
                 )),
                 false => Ok(item),
             }
@@ -218,7 +218,7 @@ impl FeedDocument {
     ) -> Result<&Item<Payload>, FileEditError> {
         let item = self.item(id).ok_or_else(|| FileEditError::NoItem(id.clone()))?;
         if !item.conflicts.is_empty() {
-            let nothing = "resolve its conflicts before you drop its data";
+            let nothing = "the item has conflicts: resolve them before you drop its data";
             return Err(EditFailure::Nothing(nothing).into());
         }
         let payload = Some(truncate(&item.winner.payload));
@@ -317,7 +317,7 @@ impl FileAuthor {
     fn new_stamp(&self, text: Text, item: &Item<Payload>) -> Result<Stamp, EditFailure> {
         let stamp = self.stamp(text)?;
         match stamp.by().and_then(|by| item.highest(by)) {
-            Some(_) => Err(EditFailure::Nothing("this edit has been made already")),
+            Some(_) => Err(EditFailure::Nothing("the file already has this edit")),
             None => Ok(stamp),
         }
     }

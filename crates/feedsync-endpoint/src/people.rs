@@ -32,16 +32,18 @@ pub enum PeopleError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The caller tried to create a first user without the right to create more.
-    #[error("{0} would be the only user and may not add others: the first one has to administer")]
+    #[error(
+        "{0} would be the only user and could not add others: make the first user an administrator"
+    )]
     NotAdministrator(UserName),
     /// The reading collection of the user could not be made private, handed over or removed.
     #[error(transparent)]
     Reading(#[from] EndpointError),
     /// The collection is private to another user.
-    #[error("{0} holds what one user reads: nobody else can have a role in it")]
+    #[error("{0} holds the reading state of one user: other users cannot have a role in it")]
     Private(CollectionName),
     /// A password could not be hashed or compared, because of a bug or of damaged data.
-    #[error("a password cannot be compared: {0}")]
+    #[error("cannot verify a password: {0}")]
     Hash(String),
 }
 

@@ -113,7 +113,8 @@ impl Endpoint {
             }
             is_changed = true;
         }
-        Err(StoreError::Unknown(format!("{name} is changed by others all the time")).into())
+        Err(StoreError::Unknown(format!("{name} was changed by others during every attempt"))
+            .into())
     }
 
     /// Whether there are users. Without any, the operator of the machine reads and administers alone.
@@ -282,7 +283,7 @@ impl Endpoint {
             let mut text = format!("former-{number}-{}", found.name);
             text.truncate(63);
             let Ok(new) = CollectionName::new(&text) else { break };
-            let detail = format!("{} is renamed to {new}: somebody else owns it", found.name);
+            let detail = format!("renamed {} to {new}, because another user owns it", found.name);
             let epoch = found.epoch;
             let change = CollectionChange { name: Some(new), ..CollectionChange::default() };
             let renamed = self.alter_infallibly(&found.name, move |now| match now.epoch == epoch {

@@ -124,13 +124,13 @@ pub struct Partial {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingError {
     /// No setting has this name.
-    #[error("there is no setting {name}{}", did_you_mean(name, Settings::USER_NAMES))]
+    #[error("unknown setting {name}{}", did_you_mean(name, Settings::USER_NAMES))]
     Unknown {
         /// The name.
         name: String,
     },
     /// The setting cannot have this value.
-    #[error("the setting {name} cannot be {value}: {reason}")]
+    #[error("invalid value {value} for the setting {name}: {reason}")]
     Value {
         /// The name.
         name: String,
@@ -161,13 +161,16 @@ impl SettingError {
     fn value(name: &str, value: &Value, error: &serde_json::Error) -> Self {
         let reason = match name {
             "drafts" | "preconditions" | "keep_stale_edits" | "public" | "documents" => {
-                "it is true or false".to_owned()
+                "must be true or false".to_owned()
             }
-            "conflicts" => format!("it is one of {}", ConflictPolicy::NAMES.join(", ")),
-            "keep.count" | "partial.count" => "it is a whole number".to_owned(),
-            "subtitle" | "rights" | "author" if !value.is_string() => "it is a text".to_owned(),
+            "conflicts" => format!("must be one of {}", ConflictPolicy::NAMES.join(", ")),
+            "keep.count" | "partial.count" => "must be a whole number".to_owned(),
+            "subtitle" | "rights" | "author" if !value.is_string() => "must be a string".to_owned(),
             _ if Settings::is_group(name) => {
-                format!("it has parts: {}", Settings::parts(name).collect::<Vec<_>>().join(", "))
+                format!(
+                    "must be an object with the parts {}",
+                    Settings::parts(name).collect::<Vec<_>>().join(", ")
+                )
             }
             _ => error.to_string(),
         };
@@ -187,7 +190,7 @@ fn shown(value: &Value) -> String {
             let texts: Vec<_> = values.iter().filter_map(Value::as_str).collect();
             format!("{:?}", texts.join(","))
         }
-        _ => "what was given".to_owned(),
+        _ => "(not shown)".to_owned(),
     }
 }
 
@@ -333,37 +336,49 @@ mod tests {
     fn a_setting_that_cannot_be_is_named() {
         let mut settings = Settings::default();
         for (name, value, said) in [
-            ("colour", "1", "there is no setting colour"),
-            ("pubilc", "true", "there is no setting pubilc; did you mean public?"),
-            ("drafts", "yes", "the setting drafts cannot be \"yes\": it is true or false"),
-            ("drafts", "\"yes\"", "the setting drafts cannot be \"yes\": it is true or false"),
-            ("accept", "[\"image\"]", "the setting accept cannot be \"image\": "),
-            ("expires", "\"90\"", "the setting expires cannot be \"90\": "),
+            ("colour", "1", "unknown setting colour"),
+            ("pubilc", "true", "unknown setting pubilc; did you mean public?"),
+            (
+                "drafts",
+                "yes",
+                "invalid value \"yes\" for the setting drafts: must be true or false",
+            ),
+            (
+                "drafts",
+                "\"yes\"",
+                "invalid value \"yes\" for the setting drafts: must be true or false",
+            ),
+            ("accept", "[\"image\"]", "invalid value \"image\" for the setting accept: "),
+            ("expires", "\"90\"", "invalid value \"90\" for the setting expires: "),
             (
                 "keep",
                 "{\"age\": \"abc\"}",
-                "the setting keep.age cannot be \"abc\": \"abc\" is not a period",
+                "invalid value \"abc\" for the setting keep.age: \"abc\" is not a period",
             ),
             (
                 "keep",
                 "{\"age\": null, \"count\": -1}",
-                "the setting keep.count cannot be -1: it is a whole number",
+                "invalid value -1 for the setting keep.count: must be a whole number",
             ),
-            ("keep", "{\"years\": 3}", "there is no setting keep.years"),
-            ("keep", "{\"ages\": 3}", "there is no setting keep.ages; did you mean keep.age?"),
-            ("keep", "3", "the setting keep cannot be 3: it has parts"),
-            ("partial", "{\"age\": 7}", "the setting partial.age cannot be 7: "),
+            ("keep", "{\"years\": 3}", "unknown setting keep.years"),
+            ("keep", "{\"ages\": 3}", "unknown setting keep.ages; did you mean keep.age?"),
+            ("keep", "3", "invalid value 3 for the setting keep: must be an object with the parts"),
+            ("partial", "{\"age\": 7}", "invalid value 7 for the setting partial.age: "),
             (
                 "partial",
                 "{\"count\": \"x\"}",
-                "the setting partial.count cannot be \"x\": it is a whole number",
+                "invalid value \"x\" for the setting partial.count: must be a whole number",
             ),
-            ("partial", "{\"tombstones\": \"3d\"}", "there is no setting partial.tombstones"),
-            ("partial", "true", "the setting partial cannot be true: it has parts"),
+            ("partial", "{\"tombstones\": \"3d\"}", "unknown setting partial.tombstones"),
+            (
+                "partial",
+                "true",
+                "invalid value true for the setting partial: must be an object with the parts",
+            ),
             (
                 "categories",
                 "{\"list\": [{}]}",
-                "the setting categories cannot be what was given: missing field",
+                "invalid value (not shown) for the setting categories: missing field",
             ),
         ] {
             let error = settings.set(name, value).unwrap_err().to_string();

@@ -226,11 +226,16 @@ async fn refused_items_and_documents_stay_and_are_reported() {
     let carried = house.carry().await;
     assert_eq!((carried.items, carried.documents, carried.refused), (1, 0, 3));
     let left: Vec<_> = carried.left.iter().map(|left| (&*left.id, &*left.why)).collect();
-    let larger = "the item's versions have 17825803 bytes together: more than 16777216 are refused";
-    let unsaid = "the item odd has members that mean something else in a document";
+    let larger =
+        "the versions of the item have 17825803 bytes together, more than the limit of 16777216";
+    let unsaid = "the item odd has members whose names are reserved in documents";
     assert_eq!(
         left,
-        [(&*long, "an id that is none for an item"), ("large", larger), ("odd", unsaid)]
+        [
+            (&*long, "the id of the document is not allowed for an item"),
+            ("large", larger),
+            ("odd", unsaid)
+        ]
     );
     assert!(house.item("small").await.is_some() && house.item("large").await.is_none());
     assert_eq!(house.leaves("large").await.len(), 1);

@@ -62,7 +62,8 @@ impl BridgePass<'_> {
         for StoredItem { item, .. } in page.items.into_iter().chain(waited) {
             match document_id(&item.id) {
                 Some(document) => wanted.push(item_revisions(document, item, carried)),
-                None => carried.record_refusal(&item.id, &"an id that is none for a document"),
+                None => carried
+                    .record_refusal(&item.id, &"the id of the item is not allowed for a document"),
             }
         }
         self.show(wanted, progress, carried).await?;
@@ -99,7 +100,10 @@ impl BridgePass<'_> {
                         *is_whole = false;
                     }
                     None => {
-                        carried.record_refusal(&item.id, &"too many items wait for their blobs");
+                        carried.record_refusal(
+                            &item.id,
+                            &"too many items are waiting for their blobs",
+                        );
                         *is_whole = false;
                     }
                 }

@@ -52,7 +52,8 @@ impl BridgePass<'_> {
                 let id = &document.document.id;
                 // Design documents are not items and stay as they are.
                 if !id.is_design() {
-                    carried.record_refusal(id, &"an id that is none for an item");
+                    carried
+                        .record_refusal(id, &"the id of the document is not allowed for an item");
                 }
                 continue;
             };
@@ -100,7 +101,8 @@ impl BridgePass<'_> {
             let Some(attachments) = attachments else {
                 carried.record_refusal(
                     &id,
-                    &"an attachment is gone, or its name or type is none for a blob",
+                    &"an attachment is missing, or its name or media type is not allowed for a \
+                    blob",
                 );
                 continue;
             };

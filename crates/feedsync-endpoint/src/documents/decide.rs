@@ -49,7 +49,10 @@ pub(super) fn decide(
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(free) => {
                 let found = snapshot.document(&document.id).ok_or_else(|| {
-                    RefusalKind::Internal.with_reason(format!("{} was not looked up", document.id))
+                    RefusalKind::Internal.with_reason(format!(
+                        "internal error: {} was not read before the decision",
+                        document.id
+                    ))
                 })?;
                 free.insert(Draft::of(found, elsewhere))
             }
@@ -166,7 +169,7 @@ impl<'a> Draft<'a> {
         let count = || tree.len() >= MAX_LEAVES && tree.leaves().len() >= MAX_LEAVES;
         let is_full = *self.is_full.get_or_insert_with(count) || tree.len() >= MAX_REVISIONS;
         let reason = format_args!(
-            "A document has at most {MAX_LEAVES} leaves, and {MAX_REVISIONS} revisions"
+            "A document can have at most {MAX_LEAVES} leaf revisions and {MAX_REVISIONS} revisions"
         );
         if is_full { Err(RefusalKind::Forbidden.with_reason(reason)) } else { Ok(()) }
     }

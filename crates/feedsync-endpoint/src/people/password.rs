@@ -24,13 +24,13 @@ pub struct Password(String);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PasswordError {
     /// It would be easy to guess.
-    #[error("a password has at least 8 characters")]
+    #[error("a password must have at least 8 characters")]
     Short,
     /// It would cost time without any benefit.
-    #[error("a password has at most 1024 bytes")]
+    #[error("a password can have at most 1024 bytes")]
     Long,
     /// It would be mistaken for a token.
-    #[error("a password does not begin with fsy_, as tokens do")]
+    #[error("a password must not begin with fsy_, because tokens do")]
     Token,
 }
 
@@ -103,7 +103,7 @@ fn fault(error: Error) -> PeopleError {
 async fn with_permit<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, PeopleError> + Send + 'static,
 ) -> Result<T, PeopleError> {
-    let stopped = || PeopleError::Hash("the program stops".to_owned());
+    let stopped = || PeopleError::Hash("the program is shutting down".to_owned());
     let turn = HASH_PERMITS.acquire().await.map_err(|_| stopped())?;
     // The permit moves into the task, since the work continues even if the caller stops waiting.
     let work = move || {

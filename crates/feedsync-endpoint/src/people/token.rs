@@ -42,7 +42,7 @@ impl TokenSecret {
 
 /// A text that cannot be the label of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a label is one line of at most 100 characters")]
+#[error("a label must be one line of at most 100 characters")]
 pub struct LabelError;
 
 /// Checks the label that a user gives a token.

@@ -31,7 +31,7 @@ pub struct Category {
 
 /// An entry's category that is not among the fixed ones.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the category {term:?} of the scheme {scheme:?} is not one of this collection")]
+#[error("the category {term:?} with the scheme {scheme:?} is not allowed in this collection")]
 pub struct CategoriesError {
     /// Term in the entry.
     pub term: String,

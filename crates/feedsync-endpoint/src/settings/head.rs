@@ -16,10 +16,10 @@ pub struct HeadText(String);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HeadTextError {
     /// It has no visible character.
-    #[error("it is empty")]
+    #[error("must not be empty")]
     Empty,
     /// It is too long.
-    #[error("it has more than {MAX_HEAD_TEXT} bytes")]
+    #[error("has more than {MAX_HEAD_TEXT} bytes")]
     TooLong,
 }
 
@@ -64,7 +64,7 @@ struct Shape {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MarkupError {
     /// The format is unknown.
-    #[error("there is no format {0:?}")]
+    #[error("unknown format {0:?}")]
     Format(String),
     /// A piece is invalid, or there are too many.
     #[error(transparent)]
@@ -149,12 +149,12 @@ mod tests {
         settings.set("rights", "\" a\\n\\u0001b\\t\"").unwrap();
         assert_eq!(settings.rights.as_ref().map(HeadText::as_str), Some("a b"));
         for (value, said) in [
-            ("\" \\n\"", "it is empty"),
-            (&*format!("\"{}\"", "x".repeat(MAX_HEAD_TEXT + 1)), "it has more than 4096 bytes"),
-            ("3", "it is a text"),
+            ("\" \\n\"", "must not be empty"),
+            (&*format!("\"{}\"", "x".repeat(MAX_HEAD_TEXT + 1)), "has more than 4096 bytes"),
+            ("3", "must be a string"),
         ] {
             let error = settings.set("rights", value).unwrap_err().to_string();
-            assert!(error.starts_with("the setting rights cannot be "), "{error}");
+            assert!(error.contains(" for the setting rights: "), "{error}");
             assert!(error.ends_with(said), "{error}");
         }
         assert_eq!(settings.rights.as_ref().map(HeadText::as_str), Some("a b"));
@@ -164,17 +164,23 @@ mod tests {
     fn markup_that_cannot_stand_at_a_head_is_refused_with_the_piece_at_fault() {
         let mut settings = Settings::default();
         for (value, said) in [
-            (r#"{"format": "html", "pieces": ["<x/>"]}"#, "there is no format \"html\""),
-            (r#"{"format": "atom", "pieces": []}"#, "there is no piece of markup"),
+            (r#"{"format": "html", "pieces": ["<x/>"]}"#, "unknown format \"html\""),
+            (r#"{"format": "atom", "pieces": []}"#, "the markup is empty"),
             (
                 r#"{"format": "atom", "pieces": ["<m:x xmlns:m='urn:m'/>", "</feed>"]}"#,
-                "piece 2 is not one element of XML that stands alone",
+                "piece 2 of the markup is not exactly one element of XML",
             ),
-            (r#"{"format": "json", "pieces": ["\"id\":1"]}"#, "cannot stand at the head of a feed"),
+            (
+                r#"{"format": "json", "pieces": ["\"id\":1"]}"#,
+                "is not allowed at the head of a feed",
+            ),
             (r#"{"pieces": []}"#, "missing field `format`"),
         ] {
             let error = settings.set("markup", value).unwrap_err().to_string();
-            assert!(error.starts_with("the setting markup cannot be what was given: "), "{error}");
+            assert!(
+                error.starts_with("invalid value (not shown) for the setting markup: "),
+                "{error}"
+            );
             assert!(error.contains(said), "{error}");
         }
         assert_eq!(settings, Settings::default());

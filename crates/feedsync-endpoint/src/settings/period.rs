@@ -14,7 +14,7 @@ pub struct Period(u64);
 
 /// A text that is not a period.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a period: a whole number and s, m, h or d, such as 90d, at most 36500d")]
+#[error("{0:?} is not a period: use a whole number with s, m, h or d, such as 90d, at most 36500d")]
 pub struct PeriodError(String);
 
 const UNITS: [(char, u64); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
