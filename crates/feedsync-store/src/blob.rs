@@ -13,7 +13,7 @@ pub struct Digest([u8; 32]);
 
 /// A text that is not a digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a SHA-256 is written with 64 lower-case hexadecimal digits")]
+#[error("a SHA-256 digest must have 64 lower-case hexadecimal digits")]
 pub struct DigestError;
 
 impl Digest {

@@ -47,7 +47,7 @@ pub(crate) fn finding(what: &str, names: &[String]) -> Option<String> {
     let some: Vec<&str> = names.iter().take(MAX_REPORTED).map(String::as_str).collect();
     let more = if names.len() > MAX_REPORTED { ", …" } else { "" };
     Some(format!(
-        "{what} that are not what their digest says: {} ({}{more})",
+        "{what} whose bytes do not match their digest: {} ({}{more})",
         names.len(),
         some.join(", ")
     ))

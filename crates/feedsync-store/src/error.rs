@@ -38,14 +38,16 @@ pub enum StoreError {
     #[error("there is already a user {0}")]
     UserExists(UserName),
     /// The change would leave no user who may administer the store.
-    #[error("{0} is the last administrator who can sign in; make another one first")]
+    #[error(
+        "{0} is the last administrator who can sign in; make another user an administrator first"
+    )]
     LastAdministrator(UserName),
     /// The caller named a token that does not exist.
-    #[error("there is no such token")]
+    #[error("unknown token")]
     NoToken,
     /// A decision wrote a key that its update does not name, or removed an item that is not there: a bug in
     /// this program.
-    #[error("a decision that cannot be carried out: {0}")]
+    #[error("internal error: invalid change: {0}")]
     Decision(String),
     /// A collection has used all its change numbers.
     #[error("the collection {0} has used all its change numbers; export it into a new one")]
@@ -79,21 +81,21 @@ pub enum StoreError {
     },
     /// Another store is being moved into this one, or the move was interrupted.
     #[error(
-        "{path} is unfinished: feedsync migrate is filling it, or broke off. Wait for it, or throw this \
-         store away and migrate again"
+        "{path} is incomplete: feedsync migrate is still filling it, or was interrupted. Wait for \
+         it, or delete this store and migrate again"
     )]
     Unfinished {
         /// The directory or database.
         path: PathBuf,
     },
     /// A store could not be moved into another one.
-    #[error("the store is not moved: {0}")]
+    #[error("the migration failed: {0}")]
     Transfer(&'static str),
     /// A stored value cannot be read back.
     #[error("the store is damaged: {0}")]
     Damaged(String),
     /// Stored bytes do not have their digest: the disk has changed them.
-    #[error("{0} is damaged on the disk: its bytes do not match its digest")]
+    #[error("{0} is damaged: the stored bytes do not match their digest")]
     DigestMismatch(String),
     /// The disk is full.
     #[error("the disk is full")]
@@ -110,7 +112,7 @@ pub enum StoreError {
     #[error("the database failed: {0}")]
     Database(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The commit failed, or the store stopped during it. The requested change may or may not have been made.
-    #[error("the store stopped before it could tell whether the change was made: {0}")]
+    #[error("the store failed, and it is not known whether the change was made: {0}")]
     Unknown(String),
 }
 

@@ -6,25 +6,25 @@
 /// Name of each kind of inconsistency, and a statement that finds it.
 pub(crate) const INCONSISTENCIES: [(&str, &str); 5] = [
     (
-        "documents of no database",
+        "documents without a database",
         "SELECT 1 FROM documents t WHERE NOT EXISTS (SELECT 1 FROM databases d WHERE d.id = t.database)",
     ),
     (
-        "documents with a number that their database has not reached",
+        "documents with a change number that their database has not reached",
         "SELECT 1 FROM documents t JOIN databases d ON d.id = t.database WHERE t.number > d.last",
     ),
     (
-        "databases whose count of documents is wrong",
+        "databases with a wrong count of documents",
         "SELECT 1 FROM databases d WHERE name IS NOT NULL AND (documents, deleted) <>
            (SELECT count(*) FILTER (WHERE NOT t.deleted), count(*) FILTER (WHERE t.deleted)
               FROM documents t WHERE t.database = d.id)",
     ),
     (
-        "local documents of no database",
+        "local documents without a database",
         "SELECT 1 FROM local_documents t WHERE NOT EXISTS (SELECT 1 FROM databases d WHERE d.id = t.database)",
     ),
     (
-        "attachments of no database",
+        "attachments without a database",
         "SELECT 1 FROM attachments t WHERE NOT EXISTS (SELECT 1 FROM databases d WHERE d.id = t.database)",
     ),
 ];

@@ -9,27 +9,27 @@ use std::sync::Arc;
 pub enum NameError {
     /// Not `[a-z][a-z0-9_-]{0,62}`.
     #[error(
-        "{0:?} is not a collection's name: a lower-case letter, then at most 62 lower-case letters, \
-         digits, '_' or '-'"
+        "{0:?} is not a collection name: use a lower-case letter, then at most 62 lower-case \
+         letters, digits, '_' or '-'"
     )]
     Collection(String),
     /// Not `[A-Za-z0-9][A-Za-z0-9._-]{0,62}`.
     #[error(
-        "{0:?} is not an endpoint's name: a letter or digit, then at most 62 letters, digits, '.', \
-         '_' or '-'"
+        "{0:?} is not an endpoint name: use a letter or digit, then at most 62 letters, digits, \
+         '.', '_' or '-'"
     )]
     Endpoint(String),
     /// Not `[a-z][a-z0-9._-]{0,62}`.
     #[error(
-        "{0:?} is not a user's name: a lower-case letter, then at most 62 lower-case letters, \
+        "{0:?} is not a user name: use a lower-case letter, then at most 62 lower-case letters, \
          digits, '.', '_' or '-'"
     )]
     User(String),
     /// Not `[0-9a-f-]{1,36}`.
-    #[error("{0:?} is not the id of a user: at most 36 lower-case hexadecimal digits and '-'")]
+    #[error("{0:?} is not the id of a user: use at most 36 lower-case hexadecimal digits and '-'")]
     UserId(String),
     /// Reserved name: `import` signs imports from plain feeds, and `couch` signs edits of documents.
-    #[error("the endpoint name {0:?} is reserved for what is signed without an endpoint")]
+    #[error("the endpoint name {0:?} is reserved: choose another one")]
     Reserved(String),
 }
 

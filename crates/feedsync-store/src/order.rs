@@ -162,7 +162,7 @@ pub struct Until {
 
 /// A text that is not an `until` of ours. Those of other publishers are opaque.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a place in a change order: 17 digits, 8 hexadecimal digits, '-', 19 digits")]
+#[error("not a position in a change order: 17 digits, 8 hexadecimal digits, '-', 19 digits")]
 pub struct UntilError;
 
 impl fmt::Display for Until {

@@ -107,7 +107,7 @@ impl fmt::Display for Role {
 
 /// A text that is not a role.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a role: reader, editor or owner")]
+#[error("{0:?} is not a role: use reader, editor or owner")]
 pub struct RoleError(String);
 
 impl FromStr for Role {

@@ -31,7 +31,7 @@ const BATCH_BYTES: usize = 1 << 20;
 
 /// Error of a transfer during which the source was written to.
 const SOURCE_CHANGED: StoreError = StoreError::Transfer(
-    "somebody wrote to it meanwhile; throw the new store away, stop the hub, and try again",
+    "the old store was changed in the meantime; delete the new store, stop the hub, and try again",
 );
 
 /// Reads and writes beyond the contract that moving a store requires.
@@ -227,10 +227,10 @@ pub async fn transfer(
         && to.databases(None, 1).await?.is_empty()
         && to.users().await?.is_empty();
     if !is_empty {
-        return Err(StoreError::Transfer("the store to move into is not empty"));
+        return Err(StoreError::Transfer("the target store is not empty"));
     }
     if to.identity().await?.name != from.identity().await?.name {
-        return Err(StoreError::Transfer("the store to move into has another endpoint's name"));
+        return Err(StoreError::Transfer("the target store has another endpoint name"));
     }
     let before = state(from).await?;
     let identity = &before.identity;

@@ -21,7 +21,7 @@ pub struct Generation {
 
 /// A text that is not a generation, or not a position in one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a place in a log: a number, '.', 8 hexadecimal digits, '-', a length")]
+#[error("not a position in a log: a number, '.', 8 hexadecimal digits, '-', a length")]
 pub struct LogPositionError;
 
 impl Generation {

@@ -39,15 +39,15 @@ impl Address {
         // The parser's message may contain a part of a password that was not escaped.
         let unreadable = |_| StoreError::Place {
             path: PathBuf::from("postgres:"),
-            reason: "not an address of a database: \
-                     postgres://user:password@host:port/database, special characters as %hh; \
-                     sslmode is disable, prefer or require",
+            reason: "not the address of a database: use \
+            postgres://user:password@host:port/database, with special characters as %hh; sslmode \
+            can be disable, prefer or require",
         };
         let mut config: Config = url.parse().map_err(unreadable)?;
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
             return Err(StoreError::Place {
                 path: PathBuf::from("postgres:"),
-                reason: "the address of the database names no host",
+                reason: "the address of the database has no host",
             });
         }
         password::complete(&mut config)?;

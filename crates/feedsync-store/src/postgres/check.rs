@@ -12,11 +12,11 @@ use crate::inconsistencies::INCONSISTENCIES;
 /// Further kinds of inconsistent rows; each query selects them, and has a description.
 const BACKEND_CHECKS: [(&str, &str); 20] = [
     (
-        "items of no collection",
+        "items without a collection",
         "SELECT 1 FROM items t WHERE NOT EXISTS (SELECT FROM collections c WHERE c.id = t.collection)",
     ),
     (
-        "conflicts of no item",
+        "conflicts without an item",
         "SELECT 1 FROM conflicts t WHERE NOT EXISTS (SELECT FROM items i WHERE (i.collection, i.number) = (t.collection, t.number))",
     ),
     (
@@ -24,15 +24,15 @@ const BACKEND_CHECKS: [(&str, &str); 20] = [
         "SELECT 1 FROM item_blobs t WHERE NOT EXISTS (SELECT FROM items i WHERE (i.collection, i.number) = (t.collection, t.number))",
     ),
     (
-        "purged items of no collection",
+        "purged items without a collection",
         "SELECT 1 FROM purged t WHERE NOT EXISTS (SELECT FROM collections c WHERE c.id = t.collection)",
     ),
     (
-        "discarded items of no collection",
+        "discarded items without a collection",
         "SELECT 1 FROM discarded t WHERE NOT EXISTS (SELECT FROM collections c WHERE c.id = t.collection)",
     ),
     (
-        "versions of no discarded item",
+        "versions without a discarded item",
         "SELECT 1 FROM discarded_versions t WHERE NOT EXISTS (SELECT FROM discarded d WHERE (d.collection, d.place) = (t.collection, t.place))",
     ),
     (
@@ -40,15 +40,15 @@ const BACKEND_CHECKS: [(&str, &str); 20] = [
         "SELECT 1 FROM discarded_blobs t WHERE NOT EXISTS (SELECT FROM discarded d WHERE (d.collection, d.place) = (t.collection, t.place))",
     ),
     (
-        "remotes of no collection",
+        "remotes without a collection",
         "SELECT 1 FROM remotes t WHERE NOT EXISTS (SELECT FROM collections c WHERE c.id = t.collection)",
     ),
     (
-        "items with a number that their collection has not reached",
+        "items with a change number that their collection has not reached",
         "SELECT 1 FROM items i JOIN collections c ON c.id = i.collection WHERE i.number > c.last",
     ),
     (
-        "collections whose number of bytes is wrong",
+        "collections with a wrong byte count",
         "SELECT 1 FROM collections c WHERE bytes <>
            (SELECT coalesce(sum(octet_length(i.payload) + coalesce(octet_length(i.sync_foreign), 0)), 0)
               FROM items i WHERE i.collection = c.id)
@@ -56,45 +56,45 @@ const BACKEND_CHECKS: [(&str, &str); 20] = [
                 FROM conflicts t WHERE t.collection = c.id)",
     ),
     (
-        "databases whose number of bytes of local documents is wrong",
+        "databases with a wrong byte count of local documents",
         "SELECT 1 FROM databases d WHERE name IS NOT NULL
             AND coalesce((SELECT bytes FROM local_bytes WHERE database = d.id), 0) <>
            (SELECT coalesce(sum(octet_length(text)), 0) FROM local_documents WHERE database = d.id)",
     ),
     (
-        "items whose number of conflicts is wrong",
+        "items with a wrong count of conflicts",
         "SELECT 1 FROM items i WHERE conflicts <> (SELECT count(*) FROM conflicts t WHERE (t.collection, t.number) = (i.collection, i.number))",
     ),
     (
-        "items whose number of files is wrong",
+        "items with a wrong count of files",
         "SELECT 1 FROM items i WHERE blobs <> (SELECT count(*) FROM item_blobs t WHERE (t.collection, t.number) = (i.collection, i.number))",
     ),
     (
-        "logs of no collection",
+        "logs without a collection",
         "SELECT 1 FROM logs t WHERE NOT EXISTS (SELECT FROM collections c WHERE c.id = t.collection)",
     ),
     (
-        "logs whose bytes are not all there",
+        "logs with missing bytes",
         "SELECT 1 FROM (SELECT collection, generation, length FROM logs WHERE NOT removed UNION ALL SELECT collection, generation, length FROM log_generations) l WHERE length <> (SELECT coalesce(sum(octet_length(t.bytes)), 0) FROM log_bytes t WHERE (t.collection, t.generation) = (l.collection, l.generation))",
     ),
     (
-        "collections of a later epoch than the store",
+        "collections with a later epoch than the store",
         "SELECT 1 FROM collections c, endpoint e WHERE e.last_epoch IS NULL OR c.epoch_began > e.last_epoch",
     ),
     (
-        "documents whose id is not at its place",
+        "documents stored under a wrong id",
         "SELECT 1 FROM documents WHERE digest <> CASE WHEN octet_length(rest) = 0 THEN ''::bytea ELSE sha256(rest) END OR (octet_length(rest) > 0 AND octet_length(head) <> 1024)",
     ),
     (
-        "what documents say, of no database",
+        "document bodies without a database",
         "SELECT 1 FROM bodies t WHERE NOT EXISTS (SELECT FROM databases d WHERE d.id = t.database)",
     ),
     (
-        "what documents say under a number that their database has not given out",
+        "document bodies with a number that their database has not issued",
         "SELECT 1 FROM bodies t JOIN databases d ON d.id = t.database WHERE t.number >= d.next_body",
     ),
     (
-        "attachments that nothing names and that are said to be named",
+        "unused attachments that are marked as used",
         "SELECT 1 FROM attachment_uses t JOIN databases d ON d.id = t.database WHERE d.name IS NOT NULL AND NOT EXISTS (SELECT FROM bodies b WHERE (b.database, b.number) = (t.database, t.number) AND b.attachments IS NOT NULL)",
     ),
 ];
@@ -121,8 +121,8 @@ const DIGEST_MISMATCHES: [(&str, &str); 3] = [
 
 /// Settings of the server that durability requires, and the consequence of other values.
 const SERVER: [(&str, &str, &str); 3] = [
-    ("full_page_writes", "on", "it is off: a power cut can tear a page"),
-    ("data_checksums", "on", "it is off: a disk that changes a page is not noticed"),
+    ("full_page_writes", "on", "it is off: a power cut can damage a page"),
+    ("data_checksums", "on", "it is off: damage by the disk goes unnoticed"),
     ("autovacuum", "on", "it is off: the database grows with each edit"),
 ];
 

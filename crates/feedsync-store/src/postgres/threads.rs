@@ -41,7 +41,7 @@ impl Threads {
             // A caller that dropped its future needs no result.
             let _ = result.send(work.await);
         });
-        let ended = |_| StoreError::Unknown("the work ended before its answer".to_owned());
+        let ended = |_| StoreError::Unknown("a store task ended without a result".to_owned());
         received.await.map_err(ended)?
     }
 

@@ -11,22 +11,22 @@ use crate::inconsistencies::INCONSISTENCIES;
 /// Further kinds of inconsistent rows, each with a description.
 const BACKEND_CHECKS: [(&str, &str); 5] = [
     (
-        "what documents say, of no database",
+        "document bodies without a database",
         "SELECT 1 FROM bodies t WHERE NOT EXISTS (SELECT 1 FROM databases d WHERE d.id = t.key >> 40)",
     ),
     (
-        "what documents say under a number that their database has not given out",
+        "document bodies with a number that their database has not issued",
         "SELECT 1 FROM bodies t JOIN databases d ON d.id = t.key >> 40
           WHERE t.key & ((1 << 40) - 1) >= d.next_body",
     ),
     (
-        "attachments that nothing names and that are said to be named",
+        "unused attachments that are marked as used",
         "SELECT 1 FROM attachment_uses t JOIN databases d ON d.id = t.key >> 40
           WHERE d.name IS NOT NULL
             AND NOT EXISTS (SELECT 1 FROM bodies b WHERE b.key = t.key AND b.attachments IS NOT NULL)",
     ),
     (
-        "collections whose number of bytes is wrong",
+        "collections with a wrong byte count",
         "SELECT 1 FROM collections c WHERE bytes <>
            (SELECT coalesce(sum(octet_length(i.payload) + coalesce(octet_length(i.sync_foreign), 0)), 0)
               FROM items i WHERE i.collection = c.id)
@@ -34,7 +34,7 @@ const BACKEND_CHECKS: [(&str, &str); 5] = [
                 FROM items i JOIN conflicts t ON t.change_key = i.change_key WHERE i.collection = c.id)",
     ),
     (
-        "databases whose number of bytes of local documents is wrong",
+        "databases with a wrong byte count of local documents",
         "SELECT 1 FROM databases d WHERE name IS NOT NULL AND local_bytes <>
            (SELECT coalesce(sum(octet_length(text)), 0) FROM local_documents WHERE database = d.id)",
     ),

@@ -50,7 +50,7 @@ pub struct DamagedLog {
 impl fmt::Display for DamagedLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { fault, committed, kept, .. } = self;
-        write!(f, "{fault}; of its {committed} bytes the backup holds {kept}, in whole lines")
+        write!(f, "{fault}; of its {committed} bytes the backup has {kept}, in whole lines")
     }
 }
 

@@ -236,7 +236,7 @@ fn a_log_whose_bytes_are_damaged_says_so() {
     let read = wait(nodes[0].read_log(&notes, log.place.generation, 0, 100));
     assert!(matches!(read, Err(StoreError::Damaged(_))), "{read:?}");
     let faults = wait(nodes[0].check()).unwrap();
-    assert_eq!(faults, ["logs whose bytes are not all there: 1"]);
+    assert_eq!(faults, ["logs with missing bytes: 1"]);
     wait(nodes[0].drop_collection(&notes)).unwrap();
     assert_eq!(wait(nodes[0].check()).unwrap(), Vec::<String>::new());
     for table in ["logs", "log_bytes", "log_generations", "log_keys", "log_snapshots"] {

@@ -132,7 +132,8 @@ proptest! {
             ("attachments", format!("db/{}", AttachmentDigest::of(&bytes))),
             ("snapshots of logs", "notes".to_owned()),
         ][table].clone();
-        prop_assert_eq!(&faults[0], &format!("{what} that are not what their digest says: 1 ({name})"));
+        prop_assert_eq!(&faults[0], &format!("{what} whose bytes do not match their digest: 1 \
+        ({name})"));
         // Putting the bytes again repairs a blob and an attachment.
         if table < 2 {
             wait(store.put_blob(bytes.clone())).unwrap();

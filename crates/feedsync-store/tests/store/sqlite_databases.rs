@@ -23,33 +23,33 @@ fn init(directory: &Path) -> SqliteStore {
 #[test]
 fn inconsistent_database_rows_are_found() {
     let damages = [
-        ("documents of no database", "UPDATE documents SET database = 99 WHERE id = '007'"),
+        ("documents without a database", "UPDATE documents SET database = 99 WHERE id = '007'"),
         (
-            "documents with a number that their database has not reached",
+            "documents with a change number that their database has not reached",
             "UPDATE documents SET number = 99999 WHERE id = '007'",
         ),
         (
-            "databases whose count of documents is wrong",
+            "databases with a wrong count of documents",
             "UPDATE databases SET deleted = deleted + 1 WHERE name = 'notes'",
         ),
         (
-            "what documents say, of no database",
+            "document bodies without a database",
             "UPDATE bodies SET key = 99 << 40 WHERE key & 1023 = 7",
         ),
         (
-            "what documents say under a number that their database has not given out",
+            "document bodies with a number that their database has not issued",
             "UPDATE bodies SET key = key + 99999 WHERE key & 1023 = 7",
         ),
         (
-            "local documents of no database",
+            "local documents without a database",
             "UPDATE local_documents SET database = 99 WHERE id = 'one'",
         ),
         (
-            "attachments of no database",
+            "attachments without a database",
             "UPDATE attachments SET database = 99 WHERE content = x'6f6e65'",
         ),
         (
-            "attachments that nothing names and that are said to be named",
+            "unused attachments that are marked as used",
             "UPDATE attachment_uses SET key = key + 99999",
         ),
     ];

@@ -318,7 +318,7 @@ fn writes_to_databases_during_a_transfer_are_detected() {
             let moved = wait(transfer(&*from, &*to, &meanwhile));
             assert!(is_written.into_inner());
             let Err(StoreError::Transfer(reason)) = moved else { panic!("{moved:?}") };
-            assert!(reason.contains("somebody wrote to it meanwhile"), "{reason}");
+            assert!(reason.contains("was changed in the meantime"), "{reason}");
         }
     }
 }
