@@ -31,18 +31,19 @@ pub struct FeedAddress(Arc<str>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// Too long.
-    #[error("an address of a feed has at most {MAX_ADDRESS_BYTES} bytes")]
+    #[error("the address of a feed can have at most {MAX_ADDRESS_BYTES} bytes")]
     TooLong,
     /// Another scheme than http, https or feed, or none.
     #[error(
-        "an address of a feed begins with http, https or feed, such as https://example.org/feed"
+        "the address of a feed must begin with http:, https: or feed:, such as \
+         https://example.org/feed"
     )]
     Scheme,
     /// No host, or an invalid one.
-    #[error("an address of a feed names a host")]
+    #[error("the address of a feed must have a host")]
     Host,
     /// A blank, a control character, or a noncharacter.
-    #[error("an address of a feed has no blanks and no control characters")]
+    #[error("the address of a feed must not have blanks or control characters")]
     Character,
 }
 

@@ -17,7 +17,7 @@ pub enum MoveTarget {
 
 /// Error: the target is not another subscription.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0} is no other subscription")]
+#[error("{0} is not another subscription")]
 pub struct InvalidTarget(pub FeedAddress);
 
 impl View<'_> {

@@ -19,7 +19,7 @@ pub struct ArticleId(Arc<str>);
 
 /// A text that is not a valid id of an article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not an article's id: 1 to {MAX_ARTICLE_ID_BYTES} bytes")]
+#[error("the id of an article must have 1 to {MAX_ARTICLE_ID_BYTES} bytes")]
 pub struct ArticleIdError;
 
 impl ArticleId {

@@ -41,11 +41,12 @@ pub const DOCUMENT_VERSION: u64 = 1;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentError {
     /// It is not a JSON object, or has a member twice.
-    #[error("not a JSON object with each member once: {0}")]
+    #[error("not a JSON object without repeated members: {0}")]
     Json(String),
     /// It has a later version. A program that does not support the version must not write the document.
     #[error(
-        "version {version} of the document is later than {DOCUMENT_VERSION}, which is known here"
+        "the document has version {version}, but this program knows only versions up to \
+         {DOCUMENT_VERSION}; update it"
     )]
     Newer {
         /// The version.
@@ -87,7 +88,7 @@ pub fn read_document(text: &str) -> Result<(FeedAddress, FeedState), DocumentErr
         Some(version) if version > DOCUMENT_VERSION => {
             return Err(DocumentError::Newer { version });
         }
-        _ => return Err(fault("v", "a version from 1 is expected")),
+        _ => return Err(fault("v", "must be a version number from 1")),
     }
     let feed =
         document.take("feed")?.ok_or_else(|| fault("feed", "the feed's address is missing"))?;
@@ -95,7 +96,7 @@ pub fn read_document(text: &str) -> Result<(FeedAddress, FeedState), DocumentErr
     read_registers(&mut document, &mut state)?;
     read_marks(&mut document, &mut state)?;
     state.unknown_members = UnknownMembers::read(document.0).map_err(|name| {
-        fault(&name, "it is not known here, and too large or too deep to be kept")
+        fault(&name, "unknown member, too large or too deeply nested to be preserved")
     })?;
     Ok((feed, state))
 }
@@ -112,7 +113,7 @@ pub fn read_documents<'a>(
             Some((known, _)) if *known != feed => {
                 return Err(fault(
                     "feed",
-                    format!("{feed} is not {known}, the feed of the others"),
+                    format!("{feed} differs from {known}, the feed of the other documents"),
                 ));
             }
             Some((_, joined)) => {

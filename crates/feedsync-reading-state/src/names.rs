@@ -17,11 +17,12 @@ pub const MAX_FOLDER_DEPTH: usize = 16;
 pub enum NameError {
     /// Empty, too long, or with characters that are not allowed.
     #[error(
-        "a name has 1 to {MAX_NAME_BYTES} bytes, no control characters and no U+FFFE or U+FFFF, and is not blank"
+        "a name must have 1 to {MAX_NAME_BYTES} bytes, must not be blank, and must not have \
+         control characters, U+FFFE or U+FFFF"
     )]
     Name,
     /// Too many folders.
-    #[error("at most {MAX_FOLDER_DEPTH} folders are in each other")]
+    #[error("folders can be nested at most {MAX_FOLDER_DEPTH} deep")]
     Folders,
 }
 

@@ -28,7 +28,7 @@ pub struct Position(Arc<str>);
 
 /// A text that is not a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a position: 1 to {MAX_DIGITS} letters and digits, the last of which is not 0")]
+#[error("not a position: use 1 to {MAX_DIGITS} letters and digits, the last of them not 0")]
 pub struct PositionError;
 
 impl Position {

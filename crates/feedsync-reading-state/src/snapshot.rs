@@ -44,16 +44,19 @@ pub struct SnapshotError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SnapshotFault {
     /// More than [`MAX_SNAPSHOT_BYTES`] bytes in all.
-    #[error("a snapshot has at most {MAX_SNAPSHOT_BYTES} bytes")]
+    #[error("a snapshot can have at most {MAX_SNAPSHOT_BYTES} bytes")]
     TooLarge,
     /// It is not UTF-8, or does not end in a line feed.
-    #[error("a line is UTF-8 and ends in a line feed")]
+    #[error("a line must be UTF-8 and end with a line feed")]
     Line,
     /// The first line is not the header of a snapshot.
-    #[error("the header of a snapshot is expected")]
+    #[error("not the header of a snapshot")]
     Header,
     /// The snapshot is of a later version.
-    #[error("version {0} of the snapshot is later than {DOCUMENT_VERSION}, which is known here")]
+    #[error(
+        "the snapshot has version {0}, but this program knows only versions up to \
+         {DOCUMENT_VERSION}; update it"
+    )]
     Newer(u64),
     /// The line is not the document of a feed.
     #[error(transparent)]
@@ -62,10 +65,10 @@ pub enum SnapshotFault {
     #[error("the feed occurs twice")]
     DuplicateFeed,
     /// The line is not a change.
-    #[error("a change is expected")]
+    #[error("not a change")]
     Change,
     /// There are more or fewer lines than the header states.
-    #[error("the header says that there are {0} lines after it")]
+    #[error("the header announces {0} lines, but the snapshot has another number")]
     Count(u64),
 }
 

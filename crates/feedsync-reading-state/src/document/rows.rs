@@ -86,7 +86,7 @@ pub(super) fn read_marks(
     let pairs: Vec<(At, StampText)> = members.take("upto")?.unwrap_or_default();
     let up_tos = pairs.into_iter().map(|(At(at), StampText(stamp))| Some(UpTo { at: at?, stamp }));
     let up_tos: Option<UpTos> = up_tos.collect();
-    state.up_tos = up_tos.ok_or_else(|| fault("upto", "a time is expected"))?;
+    state.up_tos = up_tos.ok_or_else(|| fault("upto", "must be a time"))?;
     for (name, value) in [("read", true), ("unread", false)] {
         for (stamp, row) in rows(name, members.take::<ByDevice<true>>(name)?)? {
             let read = [(row.at, Register { value, stamp })].into();

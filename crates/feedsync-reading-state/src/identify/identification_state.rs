@@ -31,10 +31,10 @@ pub struct IdentificationState {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdentificationStateError {
     /// Too many articles or shared names.
-    #[error("at most {MAX_REMEMBERED_ARTICLES} articles and as many shared names are remembered")]
+    #[error("the list has more than {MAX_REMEMBERED_ARTICLES} articles or shared names")]
     TooMany,
     /// Two articles have one id.
-    #[error("the article {0:?} is there twice")]
+    #[error("the article {0:?} occurs twice")]
     Twice(ArticleId),
 }
 

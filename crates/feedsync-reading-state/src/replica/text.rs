@@ -22,7 +22,9 @@ pub enum ReplicaError {
     #[error("line 1: {0}")]
     Head(String),
     /// A later version wrote the bytes.
-    #[error("version {0} is later than {VERSION}, which is known here")]
+    #[error(
+        "the file has version {0}, but this program knows only versions up to {VERSION}; update it"
+    )]
     Newer(u64),
     /// The state is not valid; its lines are counted after the first one.
     #[error("the state: {0}")]

@@ -285,7 +285,7 @@ fn malformed_remembered_state_is_rejected() {
     };
     assert!(read(r#"{"articles":[["x",{"name":1}],["y",{}]],"shared":[1]}"#).is_ok());
     let twice = read(r#"{"articles":[["x",{}],["x",{}]],"shared":[]}"#).unwrap_err();
-    assert!(twice.contains("\"x\" is there twice"), "{twice}");
+    assert!(twice.contains("\"x\" occurs twice"), "{twice}");
     let many = vec!["1"; MAX_REMEMBERED_ARTICLES + 1].join(",");
     let many = read(&format!(r#"{{"articles":[],"shared":[{many}]}}"#)).unwrap_err();
     assert!(many.contains("at most 4096"), "{many}");
