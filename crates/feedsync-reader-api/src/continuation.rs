@@ -21,7 +21,7 @@ pub struct Continuation {
 
 /// Error for a text that is not a continuation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a continuation that this server gave")]
+#[error("not a continuation token of this server")]
 pub struct ContinuationError;
 
 impl fmt::Display for Continuation {

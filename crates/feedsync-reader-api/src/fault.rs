@@ -4,13 +4,13 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The path has no resource.
-    #[error("nothing is at {path:?}")]
+    #[error("no resource has the path {path:?}")]
     NotFound {
         /// Start of the path.
         path: String,
     },
     /// The path does not support the method.
-    #[error("the method is none of {}", allowed.join(", "))]
+    #[error("method not allowed; use {}", allowed.join(", "))]
     Method {
         /// Supported methods.
         allowed: &'static [&'static str],
@@ -24,7 +24,7 @@ pub enum Fault {
         reason: String,
     },
     /// A required parameter or member is missing.
-    #[error("{name}: it is missing")]
+    #[error("{name}: the parameter is missing")]
     Missing {
         /// Name of the part.
         name: &'static str,
@@ -54,7 +54,7 @@ pub enum Fault {
         most: usize,
     },
     /// The body has an unsupported media type.
-    #[error("the body is not {wanted}")]
+    #[error("the body must be {wanted}")]
     Media {
         /// Required media type.
         wanted: &'static str,

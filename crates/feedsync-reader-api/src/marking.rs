@@ -37,5 +37,5 @@ impl Marking {
 
 /// Fault for too many articles.
 pub(crate) fn too_many(name: &'static str) -> Fault {
-    Fault::of(name, format!("at most {MAX_REQUEST_ARTICLES} articles at once"))
+    Fault::of(name, format!("a request can name at most {MAX_REQUEST_ARTICLES} articles"))
 }

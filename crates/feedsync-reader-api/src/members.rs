@@ -70,9 +70,12 @@ impl Members {
     /// Returns a text.
     pub(crate) fn text(&self, name: &'static str) -> Result<Option<String>, Fault> {
         let Some(value) = self.value(name) else { return Ok(None) };
-        let text = value.text().ok_or(Fault::of(name, "not a text"))?;
+        let text = value.text().ok_or(Fault::of(name, "must be a string"))?;
         if text.len() > MAX_TEXT_BYTES {
-            return Err(Fault::of(name, format!("a text has at most {MAX_TEXT_BYTES} bytes")));
+            return Err(Fault::of(
+                name,
+                format!("a string can have at most {MAX_TEXT_BYTES} bytes"),
+            ));
         }
         Ok(Some(text))
     }
@@ -109,7 +112,7 @@ impl Members {
             },
             _ => None,
         };
-        is_so.map(Some).ok_or(Fault::of(name, "neither true nor false"))
+        is_so.map(Some).ok_or(Fault::of(name, "must be true or false"))
     }
 
     /// Returns a required list: an array, or a text that is separated by commas. Its length is limited like a
@@ -117,13 +120,13 @@ impl Members {
     pub(crate) fn list(&self, name: &'static str) -> Result<Vec<ParameterValue>, Fault> {
         let found: Vec<ParameterValue> = match self.value(name).ok_or(Fault::Missing { name })? {
             ParameterValue::Json(raw) if raw.get().starts_with('[') => {
-                let parts: Vec<&RawValue> =
-                    serde_json::from_str(raw.get()).map_err(|_| Fault::of(name, "not a list"))?;
+                let parts: Vec<&RawValue> = serde_json::from_str(raw.get())
+                    .map_err(|_| Fault::of(name, "must be a list"))?;
                 let parts = parts.into_iter().take(MAX_REQUEST_ARTICLES + 1);
                 parts.map(|part| ParameterValue::Json(part.to_owned())).collect()
             }
             value => {
-                let text = value.text().ok_or(Fault::of(name, "not a list"))?;
+                let text = value.text().ok_or(Fault::of(name, "must be a list"))?;
                 let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
                 words
                     .take(MAX_REQUEST_ARTICLES + 1)
@@ -230,11 +233,11 @@ mod tests {
         let members =
             Members::of(&raw_request("", r#"{"n":1.5,"l":{},"b":"maybe","t":[]}"#)).unwrap();
         assert_eq!(members.number("n"), Err(Fault::of("n", "not a number")));
-        assert_eq!(members.list("l").unwrap_err(), Fault::of("l", "not a list"));
+        assert_eq!(members.list("l").unwrap_err(), Fault::of("l", "must be a list"));
         assert_eq!(members.list("b").unwrap().len(), 1);
-        assert_eq!(members.flag("b"), Err(Fault::of("b", "neither true nor false")));
-        assert_eq!(members.flag("l"), Err(Fault::of("l", "neither true nor false")));
-        assert_eq!(members.text("t"), Err(Fault::of("t", "not a text")));
+        assert_eq!(members.flag("b"), Err(Fault::of("b", "must be true or false")));
+        assert_eq!(members.flag("l"), Err(Fault::of("l", "must be true or false")));
+        assert_eq!(members.text("t"), Err(Fault::of("t", "must be a string")));
         let fault = Members::of(&raw_request("", "{\n \"a\": x}")).unwrap_err();
         assert_eq!(fault.to_string(), "the body, line 2, column 7: expected value");
         // The depth does not matter, since the contents are not parsed.

@@ -20,13 +20,20 @@ impl Parameters {
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             if name.len().max(value.len()) > MAX_TEXT_BYTES {
-                return Err(Fault::of(part, format!("a text has at most {MAX_TEXT_BYTES} bytes")));
+                return Err(Fault::of(
+                    part,
+                    format!("a string can have at most {MAX_TEXT_BYTES} bytes"),
+                ));
             }
             if self.0.len() == MAX_PARAMETERS {
-                return Err(Fault::of(part, format!("at most {MAX_PARAMETERS} parameters")));
+                return Err(Fault::of(
+                    part,
+                    format!("a request can have at most {MAX_PARAMETERS} parameters"),
+                ));
             }
             let text = |raw| {
-                decoded(raw).ok_or_else(|| Fault::of(part, "percent-encoded bytes are not UTF-8"))
+                decoded(raw)
+                    .ok_or_else(|| Fault::of(part, "the percent-encoded bytes are not valid UTF-8"))
             };
             self.0.push((text(name)?, text(value)?));
         }
@@ -48,7 +55,7 @@ impl Parameters {
         let given = self.all(name).filter(|value| !value.is_empty());
         let found: Vec<&str> = given.take(most + 1).collect();
         if found.len() > most {
-            return Err(Fault::of(name, format!("it is given at most {most} times")));
+            return Err(Fault::of(name, format!("the parameter can occur at most {most} times")));
         }
         Ok(found)
     }

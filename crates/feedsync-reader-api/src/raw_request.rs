@@ -90,6 +90,7 @@ impl<'a> RawRequest<'a> {
 /// Percent-decodes a path segment.
 pub(crate) fn decoded(part: &str) -> Result<String, Fault> {
     let text = percent_decode_str(part).decode_utf8();
-    let text = text.map_err(|_| Fault::of("the path", "percent-encoded bytes are not UTF-8"))?;
+    let text =
+        text.map_err(|_| Fault::of("the path", "the percent-encoded bytes are not valid UTF-8"))?;
     Ok(text.into_owned())
 }

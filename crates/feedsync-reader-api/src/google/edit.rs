@@ -16,12 +16,14 @@ pub(super) fn subscription(parameters: &Parameters) -> Result<Request, Fault> {
         "subscribe" => SubscriptionOperation::Subscribe,
         "unsubscribe" => SubscriptionOperation::Unsubscribe,
         "edit" => SubscriptionOperation::Edit,
-        _ => return Err(Fault::of("ac", "it is none of subscribe, unsubscribe, edit")),
+        _ => return Err(Fault::of("ac", "must be subscribe, unsubscribe or edit")),
     };
     let mut titles = parameters.all("t");
     let mut feeds = Vec::new();
     for stream in parameters.some("s", MAX_FEEDS)? {
-        let feed = stream.strip_prefix("feed/").ok_or_else(|| Fault::of("s", "not a feed/..."))?;
+        let feed = stream
+            .strip_prefix("feed/")
+            .ok_or_else(|| Fault::of("s", "must have the form feed/ADDRESS"))?;
         let feed = feed_name(feed).map_err(|error| Fault::of("s", error))?;
         feeds.push((feed, titles.next().and_then(Title::cleaned)));
     }
@@ -68,7 +70,7 @@ pub(super) fn edit_tag(parameters: &Parameters) -> Result<Request, Fault> {
                     if is_added { marking.tag.push(tag) } else { marking.untag.push(tag) }
                 }
                 Stream::Unread | Stream::Nothing => {}
-                _ => return Err(Fault::of(name, "an article is in it by itself")),
+                _ => return Err(Fault::of(name, "this state cannot be set or removed")),
             }
         }
     }

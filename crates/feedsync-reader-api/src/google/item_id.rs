@@ -20,7 +20,10 @@ pub struct ItemId(pub ArticleNumber);
 
 /// Error for a text that names no article.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not the id of an item: a number, 16 hexadecimal digits, or {LONG} and up to 16 of them")]
+#[error(
+    "not the id of an item: use a number, 16 hexadecimal digits, or {LONG} and up to 16 \
+     hexadecimal digits"
+)]
 pub struct ItemIdError;
 
 impl fmt::Display for ItemId {

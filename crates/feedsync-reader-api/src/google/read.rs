@@ -126,7 +126,7 @@ fn list(body: &[u8]) -> Result<SubscriptionList, Fault> {
 fn stream(parameters: &Parameters) -> Result<Stream, Fault> {
     let name = parameters.needed("s")?;
     if parameters.all("s").nth(1).is_some() {
-        return Err(Fault::of("s", "only one stream is read at once"));
+        return Err(Fault::of("s", "only one stream can be read in a request"));
     }
     parse_stream(name).map_err(|error| Fault::of("s", error))
 }

@@ -19,7 +19,8 @@ pub(super) const READ_BY_LIFEREA: &str = r"user/-/state\/com.google\/read";
 pub enum StreamError {
     /// The prefix is unknown.
     #[error(
-        "a stream is feed/..., user/-/label/..., user/-/state/com.google/... or one of reading-list, starred, read, unread"
+        "not a stream: use feed/..., user/-/label/..., user/-/state/com.google/..., reading-list, \
+         starred, read or unread"
     )]
     Kind,
     /// The feed is invalid.

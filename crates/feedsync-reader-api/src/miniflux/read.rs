@@ -191,8 +191,8 @@ fn mark(members: &Members) -> Result<Request, Fault> {
     match &*members.needed_text("status")? {
         "read" => Ok(Request::Mark(Marking::read(articles, true))),
         "unread" => Ok(Request::Mark(Marking::read(articles, false))),
-        "removed" => Err(Fault::of("status", "articles are not removed here")),
-        _ => Err(Fault::of("status", "neither read nor unread")),
+        "removed" => Err(Fault::of("status", "articles cannot be removed")),
+        _ => Err(Fault::of("status", "must be read or unread")),
     }
 }
 

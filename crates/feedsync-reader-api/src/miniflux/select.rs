@@ -24,7 +24,7 @@ pub(super) fn selection(stream: Stream, parameters: &Parameters) -> Result<Selec
         None => {}
         Some("true" | "1") => include.push(Stream::Starred),
         Some("false" | "0") => exclude.push(Stream::Starred),
-        Some(_) => return Err(Fault::of("starred", "neither true nor false")),
+        Some(_) => return Err(Fault::of("starred", "must be true or false")),
     }
     for tag in parameters.some("tags", MAX_STREAMS)? {
         let tag: Tag = tag.parse().map_err(|error| Fault::of("tags", error))?;
@@ -51,7 +51,7 @@ pub(super) fn selection(stream: Stream, parameters: &Parameters) -> Result<Selec
         descending: match parameters.first("direction") {
             None | Some("asc") => false,
             Some("desc") => true,
-            Some(_) => return Err(Fault::of("direction", "neither asc nor desc")),
+            Some(_) => return Err(Fault::of("direction", "must be asc or desc")),
         },
         skip: usize::try_from(skip).unwrap_or(usize::MAX),
         ..Selection::newest(stream, count)
@@ -66,7 +66,7 @@ fn status(parameters: &Parameters) -> Result<Option<Stream>, Fault> {
             "read" => read = true,
             "unread" => unread = true,
             "removed" => removed = true,
-            _ => return Err(Fault::of("status", "it is none of read, unread, removed")),
+            _ => return Err(Fault::of("status", "must be read, unread or removed")),
         }
     }
     Ok(match (read, unread) {
@@ -88,7 +88,7 @@ fn order(parameters: &Parameters) -> Result<Order, Fault> {
         Some("category_id") => Order::Folder,
         Some("title") => Order::Title,
         Some("author") => Order::Author,
-        Some(_) => return Err(Fault::of("order", "articles are not ordered by it")),
+        Some(_) => return Err(Fault::of("order", "articles cannot be sorted by this field")),
     })
 }
 

@@ -210,7 +210,7 @@ fn stream(members: &Members) -> Result<Stream, Fault> {
         2 => Stream::Starred,
         3 => Stream::All,
         6 => Stream::Unread,
-        _ => return Err(Fault::of("type", "it is none of 0, 1, 2, 3, 6")),
+        _ => return Err(Fault::of("type", "must be 0, 1, 2, 3 or 6")),
     })
 }
 

@@ -24,7 +24,10 @@ pub(super) fn by_name(raw_request: &RawRequest<'_>) -> Result<Option<Request>, F
     let Some((feed, name, is_starred)) = named else { return Ok(None) };
     raw_request.only(PUT)?;
     if name.len() > MAX_TEXT_BYTES {
-        return Err(Fault::of("the path", format!("a text has at most {MAX_TEXT_BYTES} bytes")));
+        return Err(Fault::of(
+            "the path",
+            format!("a string can have at most {MAX_TEXT_BYTES} bytes"),
+        ));
     }
     let item = item(feed, name)?;
     Ok(Some(Request::Star { items: vec![item], is_starred }))
@@ -75,6 +78,6 @@ pub(super) fn multiple(members: &Members, is_starred: bool) -> Result<Request, F
     };
     let listed = members.list("items")?;
     let items: Option<Vec<_>> = listed.iter().map(named).collect();
-    let items = items.ok_or(Fault::of("items", "each has a feedId and a guidHash"))?;
+    let items = items.ok_or(Fault::of("items", "each item must have a feedId and a guidHash"))?;
     Ok(Request::Star { items, is_starred })
 }

@@ -21,7 +21,10 @@ pub struct Label(Arc<str>);
 
 /// Error for a text that is not a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a label has 1 to {MAX_LABEL_BYTES} bytes, no control characters, and is not blank")]
+#[error(
+    "a label must have 1 to {MAX_LABEL_BYTES} bytes, must not be blank, and must not have control \
+     characters"
+)]
 pub struct LabelError;
 
 impl Label {

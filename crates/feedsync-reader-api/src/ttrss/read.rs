@@ -66,7 +66,7 @@ fn request(members: &Members) -> Result<Request, Fault> {
                 "1week" => Some(7),
                 "2week" => Some(14),
                 "all" | "" => None,
-                _ => return Err(Fault::of("mode", "it is none of all, 1day, 1week, 2week")),
+                _ => return Err(Fault::of("mode", "must be all, 1day, 1week or 2week")),
             };
             members.needed_text("feed_id")?;
             let older_than = days.map(|days| DAY * days);
@@ -100,7 +100,7 @@ fn update(members: &Members) -> Result<Request, Fault> {
         0 => Some(false),
         1 => Some(true),
         2 => None,
-        _ => return Err(Fault::of("mode", "it is none of 0, 1, 2")),
+        _ => return Err(Fault::of("mode", "must be 0, 1 or 2")),
     };
     Ok(match (field, is_set) {
         (0, Some(is_starred)) => Request::Mark(Marking::starred(articles, is_starred)),
@@ -108,15 +108,17 @@ fn update(members: &Members) -> Result<Request, Fault> {
         (1, _) => Request::Mark(Marking { articles, ..Marking::default() }),
         (2, Some(is_unread)) => Request::Mark(Marking::read(articles, !is_unread)),
         (2, None) => Request::Toggle { articles, toggled: Toggled::Read },
-        (3 | 4, _) => return Err(Fault::of("field", "articles have no notes and no scores here")),
-        _ => return Err(Fault::of("field", "it is none of 0, 1, 2")),
+        (3 | 4, _) => {
+            return Err(Fault::of("field", "notes and scores of articles are not supported"));
+        }
+        _ => return Err(Fault::of("field", "must be 0, 1 or 2")),
     })
 }
 
 fn subscribe(members: &Members) -> Result<Request, Fault> {
     for name in ["login", "password"] {
         if members.text(name)?.is_some_and(|text| !text.is_empty()) {
-            return Err(Fault::of(name, "it belongs into the address of the feed"));
+            return Err(Fault::of(name, "credentials must be part of the address of the feed"));
         }
     }
     let address = members.needed_text("feed_url")?;

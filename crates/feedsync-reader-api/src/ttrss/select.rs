@@ -86,7 +86,7 @@ pub(super) fn selection(members: &Members, most: usize) -> Result<Selection, Fau
         "published" | "has_note" => vec![Stream::Nothing],
         // The adaptive mode is left to newsreaders.
         "" | "all_articles" | "adaptive" | "updated" => Vec::new(),
-        _ => return Err(Fault::of("view_mode", "articles are not seen so")),
+        _ => return Err(Fault::of("view_mode", "this view mode is not supported")),
     };
     let (order, descending) = match &*members.text("order_by")?.unwrap_or_default() {
         "feed_dates" => (Order::Published, true),

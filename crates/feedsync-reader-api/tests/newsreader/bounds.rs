@@ -19,7 +19,10 @@ fn a_request_names_only_so_many_streams_and_feeds() {
         google(&line, "")
     };
     assert!(ids(MAX_STREAMS).is_ok());
-    assert_eq!(ids(MAX_STREAMS + 1), Err("xt: it is given at most 100 times".to_owned()));
+    assert_eq!(
+        ids(MAX_STREAMS + 1),
+        Err("xt: the parameter can occur at most 100 times".to_owned())
+    );
     let mark = |count: usize| {
         let body = format!("i=1{}", "&a=user/-/label/x".repeat(count));
         google("POST /reader/api/0/edit-tag", &body)
@@ -41,7 +44,7 @@ fn text_of_a_member_has_only_so_many_bytes() {
         let json = Some("application/json");
         nextcloud::read(&asked("POST /feeds", json, body.as_bytes())).err().map(|it| it.to_string())
     };
-    let too_long = "url: a text has at most 1048576 bytes";
+    let too_long = "url: a string can have at most 1048576 bytes";
     assert_ne!(label(MAX_TEXT_BYTES).as_deref(), Some(too_long));
     for length in [MAX_TEXT_BYTES + 1, MAX_TEXT_BYTES + 2] {
         assert_eq!(label(length).as_deref(), Some(too_long), "{length}");

@@ -82,7 +82,7 @@ fn rss_guard_asks_for_all_ids_and_many_items() {
         assert_eq!(articles[count - 1].get(), i64::try_from(count).unwrap());
     }
     let fault = call(line, &body(MAX_REQUEST_ARTICLES + 1)).unwrap_err();
-    assert_eq!(fault.to_string(), "i: at most 10000 articles at once");
+    assert_eq!(fault.to_string(), "i: a request can name at most 10000 articles");
 }
 
 #[test]
@@ -161,18 +161,19 @@ fn subscriptions_are_made_filed_called_and_ended() {
         (SubscriptionOperation::Unsubscribe, vec![(feed(7), None)])
     );
     for (body, fault) in [
-        ("s=feed/7", "ac: it is missing"),
-        ("ac=x&s=feed/7", "ac: it is none of subscribe, unsubscribe, edit"),
-        ("ac=edit", "s: it is missing"),
-        ("ac=edit&s=7", "s: not a feed/..."),
+        ("s=feed/7", "ac: the parameter is missing"),
+        ("ac=x&s=feed/7", "ac: must be subscribe, unsubscribe or edit"),
+        ("ac=edit", "s: the parameter is missing"),
+        ("ac=edit&s=7", "s: must have the form feed/ADDRESS"),
         (
             "ac=edit&s=feed/ftp://a/",
-            "s: an address of a feed begins with http, https or feed, such as https://example.org/feed",
+            "s: the address of a feed must begin with http:, https: or feed:, such as \
+             https://example.org/feed",
         ),
         (
             "ac=edit&s=feed/7&a=user/-/state/com.google/read",
-            "a: a stream is feed/..., user/-/label/..., user/-/state/com.google/... or one of reading-list, starred, read, \
-             unread",
+            "a: not a stream: use feed/..., user/-/label/..., user/-/state/com.google/..., \
+             reading-list, starred, read or unread",
         ),
     ] {
         assert_eq!(call(line, body).unwrap_err().to_string(), fault, "{body}");
@@ -301,46 +302,56 @@ fn streams_have_short_names_and_contents_need_none() {
 #[test]
 fn faults_name_the_invalid_part() {
     for (line, body, status, fault) in [
-        ("GET /reader/api/0/nothing", "", 404, "nothing is at \"/reader/api/0/nothing\""),
-        ("GET /reader/api/1/token", "", 404, "nothing is at \"/reader/api/1/token\""),
-        ("GET /reader/api/0/stream/x", "", 404, "nothing is at \"/reader/api/0/stream/x\""),
-        ("GET /reader/api/0/edit-tag", "", 405, "the method is none of POST"),
-        ("DELETE /reader/api/0/stream/contents", "", 405, "the method is none of GET, POST"),
-        ("GET /accounts/ClientLogin", "", 405, "the method is none of POST"),
-        ("POST /accounts/ClientLogin", "Email=a", 400, "Passwd: it is missing"),
-        ("GET /reader/api/0/stream/items/ids", "", 400, "s: it is missing"),
+        (
+            "GET /reader/api/0/nothing",
+            "",
+            404,
+            "no resource has the path \"/reader/api/0/nothing\"",
+        ),
+        ("GET /reader/api/1/token", "", 404, "no resource has the path \"/reader/api/1/token\""),
+        (
+            "GET /reader/api/0/stream/x",
+            "",
+            404,
+            "no resource has the path \"/reader/api/0/stream/x\"",
+        ),
+        ("GET /reader/api/0/edit-tag", "", 405, "method not allowed; use POST"),
+        ("DELETE /reader/api/0/stream/contents", "", 405, "method not allowed; use GET, POST"),
+        ("GET /accounts/ClientLogin", "", 405, "method not allowed; use POST"),
+        ("POST /accounts/ClientLogin", "Email=a", 400, "Passwd: the parameter is missing"),
+        ("GET /reader/api/0/stream/items/ids", "", 400, "s: the parameter is missing"),
         ("GET /reader/api/0/stream/items/ids?s=feed/1&n=x", "", 400, "n: not a number"),
         (
             "GET /reader/api/0/stream/items/ids?s=feed/1&s=feed/2",
             "",
             400,
-            "s: only one stream is read at once",
+            "s: only one stream can be read in a request",
         ),
         (
             "GET /reader/api/0/stream/items/ids?s=feed/1&c=x",
             "",
             400,
-            "c: not a continuation that this server gave",
+            "c: not a continuation token of this server",
         ),
         (
             "POST /reader/api/0/edit-tag",
             "i=x",
             400,
-            "i: not the id of an item: a number, 16 hexadecimal digits, or \
-             tag:google.com,2005:reader/item/ and up to 16 of them",
+            "i: not the id of an item: use a number, 16 hexadecimal digits, or \
+             tag:google.com,2005:reader/item/ and up to 16 hexadecimal digits",
         ),
-        ("POST /reader/api/0/edit-tag", "T=x", 400, "i: it is missing"),
+        ("POST /reader/api/0/edit-tag", "T=x", 400, "i: the parameter is missing"),
         (
             "POST /reader/api/0/edit-tag",
             "i=1&a=user/-/state/com.google/reading-list",
             400,
-            "a: an article is in it by itself",
+            "a: this state cannot be set or removed",
         ),
         (
             "GET /reader/api/0/token?a=%ff",
             "",
             400,
-            "the query: percent-encoded bytes are not UTF-8",
+            "the query: the percent-encoded bytes are not valid UTF-8",
         ),
     ] {
         let found = call(line, body).unwrap_err();

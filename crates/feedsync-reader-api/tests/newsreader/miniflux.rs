@@ -171,40 +171,47 @@ fn every_resource_has_its_request() {
 #[test]
 fn faults_name_the_invalid_part() {
     for (line, body, status, fault) in [
-        ("GET /v1/nothing", "", 404, "nothing is at \"/v1/nothing\""),
-        ("GET /v1/feeds/x", "", 404, "nothing is at \"/v1/feeds/x\""),
-        ("GET /v1/feeds/-7", "", 404, "nothing is at \"/v1/feeds/-7\""),
-        ("GET /v1/feeds/7/entries/17/x", "", 404, "nothing is at \"/v1/feeds/7/entries/17/x\""),
-        ("POST /v1/entries", "", 405, "the method is none of GET, PUT"),
-        ("GET /v1/entries/17/bookmark", "", 405, "the method is none of PUT"),
-        ("PUT /v1/entries/17", "", 405, "the method is none of GET"),
-        ("GET /v1/entries?status=new", "", 400, "status: it is none of read, unread, removed"),
-        ("GET /v1/entries?order=size", "", 400, "order: articles are not ordered by it"),
-        ("GET /v1/entries?direction=up", "", 400, "direction: neither asc nor desc"),
+        ("GET /v1/nothing", "", 404, "no resource has the path \"/v1/nothing\""),
+        ("GET /v1/feeds/x", "", 404, "no resource has the path \"/v1/feeds/x\""),
+        ("GET /v1/feeds/-7", "", 404, "no resource has the path \"/v1/feeds/-7\""),
+        (
+            "GET /v1/feeds/7/entries/17/x",
+            "",
+            404,
+            "no resource has the path \"/v1/feeds/7/entries/17/x\"",
+        ),
+        ("POST /v1/entries", "", 405, "method not allowed; use GET, PUT"),
+        ("GET /v1/entries/17/bookmark", "", 405, "method not allowed; use PUT"),
+        ("PUT /v1/entries/17", "", 405, "method not allowed; use GET"),
+        ("GET /v1/entries?status=new", "", 400, "status: must be read, unread or removed"),
+        ("GET /v1/entries?order=size", "", 400, "order: articles cannot be sorted by this field"),
+        ("GET /v1/entries?direction=up", "", 400, "direction: must be asc or desc"),
         ("GET /v1/entries?limit=-1", "", 400, "limit: not a number"),
-        ("GET /v1/entries?starred=maybe", "", 400, "starred: neither true nor false"),
+        ("GET /v1/entries?starred=maybe", "", 400, "starred: must be true or false"),
         ("PUT /v1/entries", "{", 400, "the body, line 1, column 1: EOF while parsing an object"),
-        ("PUT /v1/entries", "", 400, "entry_ids: it is missing"),
-        ("PUT /v1/entries", r#"{"entry_ids":[]}"#, 400, "entry_ids: it is missing"),
+        ("PUT /v1/entries", "", 400, "entry_ids: the parameter is missing"),
+        ("PUT /v1/entries", r#"{"entry_ids":[]}"#, 400, "entry_ids: the parameter is missing"),
         ("PUT /v1/entries", r#"{"entry_ids":["a"]}"#, 400, "entry_ids: not a number"),
-        ("PUT /v1/entries", r#"{"entry_ids":[1]}"#, 400, "status: it is missing"),
+        ("PUT /v1/entries", r#"{"entry_ids":[1]}"#, 400, "status: the parameter is missing"),
         (
             "PUT /v1/entries",
             r#"{"entry_ids":[1],"status":"removed"}"#,
             400,
-            "status: articles are not removed here",
+            "status: articles cannot be removed",
         ),
         (
             "POST /v1/categories",
             r#"{"title":"  "}"#,
             400,
-            "title: a label has 1 to 8240 bytes, no control characters, and is not blank",
+            "title: a label must have 1 to 8240 bytes, must not be blank, and must not have \
+             control characters",
         ),
         (
             "POST /v1/feeds",
             r#"{"feed_url":"a"}"#,
             400,
-            "feed_url: an address of a feed begins with http, https or feed, such as https://example.org/feed",
+            "feed_url: the address of a feed must begin with http:, https: or feed:, such as \
+             https://example.org/feed",
         ),
         (
             "POST /v1/discover",
@@ -219,7 +226,7 @@ fn faults_name_the_invalid_part() {
     let many = vec!["1"; MAX_REQUEST_ARTICLES + 1].join(",");
     let body = format!(r#"{{"entry_ids":[{many}],"status":"read"}}"#);
     let fault = try_request("PUT /v1/entries", &body).unwrap_err();
-    assert_eq!(fault.to_string(), "entry_ids: at most 10000 articles at once");
+    assert_eq!(fault.to_string(), "entry_ids: a request can name at most 10000 articles");
     let refused = miniflux::refuse(400, "why");
     assert_eq!((refused.status, json(&refused)), (400, json!({ "error_message": "why" })));
     assert_eq!(miniflux::unknown().status, 404);

@@ -167,38 +167,39 @@ fn every_resource_has_its_request() {
 #[test]
 fn faults_name_the_invalid_part() {
     for (line, body, status, fault) in [
-        ("GET /v1-2/nothing", "", 404, "nothing is at \"/v1-2/nothing\""),
-        ("GET /v1-9/feeds", "", 404, "nothing is at \"/v1-9/feeds\""),
-        ("PUT /feeds/x/read", "", 404, "nothing is at \"/feeds/x/read\""),
-        ("PUT /items/17/burn", "", 404, "nothing is at \"/items/17/burn\""),
-        ("PUT /items/burn/multiple", "", 404, "nothing is at \"/items/burn/multiple\""),
-        ("PUT /items/7//star", "", 404, "nothing is at \"/items/7//star\""),
-        ("GET /items/7/x/star", "", 405, "the method is none of PUT, POST"),
-        ("GET /feeds/7", "", 405, "the method is none of DELETE"),
-        ("PUT /feeds/7/read", "{}", 400, "newestItemId: it is missing"),
+        ("GET /v1-2/nothing", "", 404, "no resource has the path \"/v1-2/nothing\""),
+        ("GET /v1-9/feeds", "", 404, "no resource has the path \"/v1-9/feeds\""),
+        ("PUT /feeds/x/read", "", 404, "no resource has the path \"/feeds/x/read\""),
+        ("PUT /items/17/burn", "", 404, "no resource has the path \"/items/17/burn\""),
+        ("PUT /items/burn/multiple", "", 404, "no resource has the path \"/items/burn/multiple\""),
+        ("PUT /items/7//star", "", 404, "no resource has the path \"/items/7//star\""),
+        ("GET /items/7/x/star", "", 405, "method not allowed; use PUT, POST"),
+        ("GET /feeds/7", "", 405, "method not allowed; use DELETE"),
+        ("PUT /feeds/7/read", "{}", 400, "newestItemId: the parameter is missing"),
         ("PUT /feeds/7/read", r#"{"newestItemId":"x"}"#, 400, "newestItemId: not a number"),
-        ("GET /items?type=5", "", 400, "type: it is none of 0, 1, 2, 3, 6"),
-        ("GET /items?getRead=maybe", "", 400, "getRead: neither true nor false"),
-        ("PUT /items/read/multiple", "{}", 400, "items: it is missing"),
+        ("GET /items?type=5", "", 400, "type: must be 0, 1, 2, 3 or 6"),
+        ("GET /items?getRead=maybe", "", 400, "getRead: must be true or false"),
+        ("PUT /items/read/multiple", "{}", 400, "items: the parameter is missing"),
         ("PUT /items/read/multiple", r#"{"items":["a"]}"#, 400, "items: not a number"),
         (
             "PUT /items/star/multiple",
             r#"{"items":[1]}"#,
             400,
-            "items: each has a feedId and a guidHash",
+            "items: each item must have a feedId and a guidHash",
         ),
         (
             "POST /feeds",
             r#"{"url":"a"}"#,
             422,
-            "url: an address of a feed begins with http, https or feed, such as https://example.org/feed",
+            "url: the address of a feed must begin with http:, https: or feed:, such as \
+             https://example.org/feed",
         ),
-        ("POST /feeds", "{}", 422, "url: it is missing"),
-        ("POST /feeds", r#"{"url":["a"]}"#, 422, "url: not a text"),
-        ("POST /folders", r#"{"name":""}"#, 422, "name: it is missing"),
-        ("POST /folders", "{}", 422, "name: it is missing"),
-        ("PUT /folders/3", r#"{"name":""}"#, 422, "name: it is missing"),
-        ("PUT /feeds/7/rename", r#"{"feedTitle":" "}"#, 400, "feedTitle: it is missing"),
+        ("POST /feeds", "{}", 422, "url: the parameter is missing"),
+        ("POST /feeds", r#"{"url":["a"]}"#, 422, "url: must be a string"),
+        ("POST /folders", r#"{"name":""}"#, 422, "name: the parameter is missing"),
+        ("POST /folders", "{}", 422, "name: the parameter is missing"),
+        ("PUT /folders/3", r#"{"name":""}"#, 422, "name: the parameter is missing"),
+        ("PUT /feeds/7/rename", r#"{"feedTitle":" "}"#, 400, "feedTitle: the parameter is missing"),
         ("POST /folders", r#"{"name":}"#, 400, "the body, line 1, column 9: expected value"),
     ] {
         let found = try_request(line, body).unwrap_err();
@@ -206,7 +207,7 @@ fn faults_name_the_invalid_part() {
     }
     let many = vec![r#"{"feedId":7,"guidHash":"abc"}"#; MAX_REQUEST_ARTICLES + 1].join(",");
     let fault = try_request("PUT /items/star/multiple", &format!("{{\"items\":[{many}]}}"));
-    assert_eq!(fault.unwrap_err().to_string(), "items: at most 10000 articles at once");
+    assert_eq!(fault.unwrap_err().to_string(), "items: a request can name at most 10000 articles");
     let refused = nextcloud::refuse(409, "it is there");
     assert_eq!((refused.status, json(&refused)), (409, json!({ "message": "it is there" })));
 }

@@ -245,11 +245,15 @@ fn faults_are_reported_in_the_body() {
         (
             r#"{"op":"shareToPublished"}"#,
             Refusal::UnknownMethod,
-            "nothing is at \"shareToPublished\"",
+            "no resource has the path \"shareToPublished\"",
         ),
-        ("{}", Refusal::IncorrectUsage, "op: it is missing"),
-        (r#"{"op":"login","user":"me"}"#, Refusal::IncorrectUsage, "password: it is missing"),
-        (r#"{"op":"getHeadlines"}"#, Refusal::IncorrectUsage, "feed_id: it is missing"),
+        ("{}", Refusal::IncorrectUsage, "op: the parameter is missing"),
+        (
+            r#"{"op":"login","user":"me"}"#,
+            Refusal::IncorrectUsage,
+            "password: the parameter is missing",
+        ),
+        (r#"{"op":"getHeadlines"}"#, Refusal::IncorrectUsage, "feed_id: the parameter is missing"),
         (
             r#"{"op":"getHeadlines","feed_id":-500}"#,
             Refusal::IncorrectUsage,
@@ -258,7 +262,7 @@ fn faults_are_reported_in_the_body() {
         (
             r#"{"op":"getHeadlines","feed_id":1,"view_mode":"x"}"#,
             Refusal::IncorrectUsage,
-            "view_mode: articles are not seen so",
+            "view_mode: this view mode is not supported",
         ),
         (
             r#"{"op":"getFeeds","cat_id":-9}"#,
@@ -268,24 +272,24 @@ fn faults_are_reported_in_the_body() {
         (
             r#"{"op":"updateArticle","field":1,"mode":1}"#,
             Refusal::IncorrectUsage,
-            "article_ids: it is missing",
+            "article_ids: the parameter is missing",
         ),
         (
             r#"{"op":"updateArticle","article_ids":"","field":1,"mode":1}"#,
             Refusal::IncorrectUsage,
-            "article_ids: it is missing",
+            "article_ids: the parameter is missing",
         ),
         (
             r#"{"op":"updateArticle","article_ids":"1","field":3,"mode":0,"data":"x"}"#,
             Refusal::IncorrectUsage,
-            "field: articles have no notes and no scores here",
+            "field: notes and scores of articles are not supported",
         ),
         (
             r#"{"op":"updateArticle","article_ids":"1","field":2,"mode":3}"#,
             Refusal::IncorrectUsage,
-            "mode: it is none of 0, 1, 2",
+            "mode: must be 0, 1 or 2",
         ),
-        (r#"{"op":"catchupFeed"}"#, Refusal::IncorrectUsage, "feed_id: it is missing"),
+        (r#"{"op":"catchupFeed"}"#, Refusal::IncorrectUsage, "feed_id: the parameter is missing"),
         (
             r#"{"op":"setArticleLabel","article_ids":"1","label_id":5,"assign":true}"#,
             Refusal::IncorrectUsage,
@@ -294,7 +298,7 @@ fn faults_are_reported_in_the_body() {
         (
             r#"{"op":"subscribeToFeed","feed_url":"https://a.example/","password":"p"}"#,
             Refusal::IncorrectUsage,
-            "password: it belongs into the address of the feed",
+            "password: credentials must be part of the address of the feed",
         ),
     ] {
         let fault = try_request(body).unwrap_err();
@@ -302,7 +306,7 @@ fn faults_are_reported_in_the_body() {
     }
     let many = vec!["1"; MAX_REQUEST_ARTICLES + 1].join(",");
     let fault = try_request(&format!("op=getArticle&article_id={many}")).unwrap_err();
-    assert_eq!(fault.to_string(), "article_id: at most 10000 articles at once");
+    assert_eq!(fault.to_string(), "article_id: a request can name at most 10000 articles");
     for (line, body, status) in
         [("POST /api/x", "{}", 404), ("GET /api/", "", 405), ("POST /api/", "{", 400)]
     {
