@@ -25,7 +25,7 @@ pub enum LibraryError {
         unit: &'static str,
     },
     /// The filter of a list panicked.
-    #[error("what was to decide on articles panicked")]
+    #[error("internal error: a change of articles panicked")]
     Decision,
     /// A newer version of the program wrote the database.
     #[error(
@@ -41,16 +41,16 @@ pub enum LibraryError {
         known: i64,
     },
     /// The file belongs to another program.
-    #[error("{path} does not hold articles of feedsync")]
+    #[error("{path} is not an article database of feedsync")]
     Foreign {
         /// Path of the file.
         path: PathBuf,
     },
     /// The stored data cannot be read. All of it can be fetched again.
-    #[error("the kept articles are damaged: {0}")]
+    #[error("the article database is damaged: {0}")]
     Damaged(String),
     /// The disk is full.
-    #[error("there is no room left on the disk for articles")]
+    #[error("the disk is full: articles cannot be stored")]
     Full,
     /// The operating system failed.
     #[error("{path}: {source}")]
@@ -61,10 +61,10 @@ pub enum LibraryError {
         source: io::Error,
     },
     /// The database failed.
-    #[error("the database of articles failed: {0}")]
+    #[error("the article database failed: {0}")]
     Database(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The commit failed, or the library stopped during it. The change may or may not be stored.
-    #[error("the library stopped before it could tell whether the change was made: {0}")]
+    #[error("the article database failed, and it is not known whether the change was made: {0}")]
     Unknown(String),
 }
 

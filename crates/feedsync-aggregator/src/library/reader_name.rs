@@ -13,7 +13,7 @@ pub struct ReaderName(Arc<str>);
 
 /// Error for a text that is not a reader name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the name of a reader has 1 to {MAX_READER_NAME_BYTES} bytes")]
+#[error("the name of a reader must have 1 to {MAX_READER_NAME_BYTES} bytes")]
 pub struct ReaderNameError;
 
 impl ReaderName {

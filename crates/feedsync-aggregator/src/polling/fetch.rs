@@ -234,7 +234,9 @@ fn failed(
 pub(super) fn fault(error: &FetchError) -> String {
     match error {
         FetchError::Private { .. } => {
-            format!("{error}; the hub reaches the networks that its setting private_feeds names")
+            format!(
+                "{error}; private addresses must be allowed by the setting private_feeds of the hub"
+            )
         }
         _ => error.to_string(),
     }
@@ -253,8 +255,8 @@ pub(super) async fn read(
         let mut feed = read.map_err(|error| match WebPage::read(&bytes, &url) {
             Some(WebPage { feeds }) => {
                 let reason = match feeds.is_empty() {
-                    true => "it is a web page that names no feed",
-                    false => "it is a web page, not a feed",
+                    true => "the address leads to a web page that does not link to a feed",
+                    false => "the address leads to a web page, not to a feed",
                 };
                 NotAFeed { reason: reason.to_owned(), named: Some(feeds) }
             }
@@ -275,18 +277,16 @@ pub(super) async fn read(
 fn incomplete(blank: usize, surplus: usize) -> Option<String> {
     let blank = match blank {
         0 => None,
-        1 => Some("1 article was left out: it has neither title, link nor text".to_owned()),
-        _ => {
-            Some(format!("{blank} articles were left out: they have neither title, link nor text"))
-        }
+        1 => Some("1 article was skipped: it has neither title, link nor text".to_owned()),
+        _ => Some(format!("{blank} articles were skipped: they have neither title, link nor text")),
     };
     let surplus = match surplus {
         0 => None,
-        1 => Some("the last article was left out".to_owned()),
-        _ => Some(format!("the last {surplus} articles were left out")),
+        1 => Some("the last article was skipped".to_owned()),
+        _ => Some(format!("the last {surplus} articles were skipped")),
     };
     let surplus = surplus.map(|surplus| {
-        format!("{surplus}: of each feed the first {MAX_DOCUMENT_ARTICLES} articles are read")
+        format!("{surplus}: only the first {MAX_DOCUMENT_ARTICLES} articles of a feed are read")
     });
     let all: Vec<String> = blank.into_iter().chain(surplus).collect();
     (!all.is_empty()).then(|| all.join("; "))

@@ -70,13 +70,13 @@ pub enum FindError {
     #[error("{0}")]
     Fetch(String),
     /// The server requested a pause.
-    #[error("the server asked not to be contacted for another {} s", .0.as_secs())]
+    #[error("the server asked not to be contacted for {} s", .0.as_secs())]
     Held(Duration),
     /// The response did not arrive in time.
-    #[error("no answer within {} s", MAX_FIND_TIME.as_secs())]
+    #[error("no response within {} s", MAX_FIND_TIME.as_secs())]
     Timeout,
     /// The document is a web page that names no feed.
-    #[error("it is a web page that names no feed")]
+    #[error("the address leads to a web page that does not link to a feed")]
     NoFeed,
     /// The document is neither a feed nor a web page.
     #[error("{0}")]
@@ -168,7 +168,9 @@ impl WebFinder {
             }
         };
         let FetchResult::Changed { bytes, response_head, .. } = answer else {
-            return Err(FindError::Fetch("the server answered a condition that nobody set".into()));
+            return Err(FindError::Fetch(
+                "the server answered 304 to an unconditional request".into(),
+            ));
         };
         match fetch::read(bytes, &response_head, IdentificationState::default()).await {
             Ok(document) => {

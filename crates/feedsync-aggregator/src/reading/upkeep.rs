@@ -46,7 +46,8 @@ impl Newsreading {
     async fn run_maintenance(&self, endpoint: &Endpoint, kept: Option<Duration>) {
         let (mut pause, mut looks) = (interval(POLL_INTERVAL), 0);
         if let Err(error) = endpoint.secure_readings().await {
-            tracing::warn!(%error, "reading collections of an earlier version are not private yet");
+            tracing::warn!(%error, "cannot make the reading collections of an earlier version \
+            private");
         }
         loop {
             pause.tick().await;
@@ -59,7 +60,7 @@ impl Newsreading {
                     Ok(SweepResult { articles, feeds }) => {
                         tracing::info!(articles, feeds, "deleted articles past their retention");
                     }
-                    Err(error) => tracing::warn!(%error, "articles cannot be swept"),
+                    Err(error) => tracing::warn!(%error, "cannot delete old articles"),
                 }
             }
             looks += 1;

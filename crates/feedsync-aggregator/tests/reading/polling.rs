@@ -251,7 +251,10 @@ async fn a_web_page_without_a_feed_is_said_to_be_one() {
     scene.subscribe(&person, &["/plain"]).await;
     scene.poll().await;
     let fault = only(&scene).await.state.fault;
-    assert_eq!(fault.as_deref(), Some("it is a web page that names no feed"));
+    assert_eq!(
+        fault.as_deref(),
+        Some("the address leads to a web page that does not link to a feed")
+    );
 
     let link = |to: &str| format!("<link rel=alternate type='application/atom+xml' href='{to}'>");
     scene.web.put("/plain", page(&link("/other")));
@@ -260,7 +263,7 @@ async fn a_web_page_without_a_feed_is_said_to_be_one() {
     scene.wait(48 * HOUR);
     scene.poll().await;
     let state = only(&scene).await.state;
-    assert_eq!(state.fault.as_deref(), Some("it is a web page, not a feed"));
+    assert_eq!(state.fault.as_deref(), Some("the address leads to a web page, not to a feed"));
     assert_eq!((scene.web.asked().len(), state.failures), (2, 2));
 }
 
@@ -448,7 +451,7 @@ async fn an_article_that_says_nothing_is_left_out_and_reported() {
     assert_eq!(articles.len(), 1);
     assert_eq!(
         fault.as_deref(),
-        Some("1 article was left out: it has neither title, link nor text")
+        Some("1 article was skipped: it has neither title, link nor text")
     );
     // The fault stays as long as the document does.
     scene.wait(48 * HOUR);
@@ -472,7 +475,8 @@ async fn a_feed_that_is_cut_reports_it() {
     scene.poll().await;
     let feed = only(&scene).await;
     assert_eq!((feed.articles, feed.state.failures), (10_000, 0));
-    let fault = "the last 2 articles were left out: of each feed the first 10000 articles are read";
+    let fault =
+        "the last 2 articles were skipped: only the first 10000 articles of a feed are read";
     assert_eq!(feed.state.fault.as_deref(), Some(fault));
     scene.web.feed("/feed", &items[..10_000]);
     scene.wait(48 * HOUR);
