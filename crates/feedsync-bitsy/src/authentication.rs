@@ -145,7 +145,7 @@ impl UnknownCredentials {
 
     /// Body of the 401 response.
     pub const fn explanation(&self) -> &'static str {
-        "This is stored for who gave other credentials. Send those with which it was subscribed to.\n"
+        "This response is stored for other credentials. Send the credentials of the subscription.\n"
     }
 }
 

@@ -30,10 +30,10 @@ struct Field {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderError {
     /// The name is not a field name of HTTP.
-    #[error("{0:?} is not the name of a header")]
+    #[error("{0:?} is not a valid header name")]
     Name(String),
     /// The value is not a field value of HTTP. It is not repeated in the message, since it may be a secret.
-    #[error("the value of {0} is not one that a header may have")]
+    #[error("the value of {0} is not a valid header value")]
     Value(String),
     /// A second value was added to a header that has only one.
     #[error("{0} has one value; set it instead of adding another")]

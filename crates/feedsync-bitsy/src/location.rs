@@ -17,7 +17,8 @@ pub struct Location(Arc<Url>);
 pub enum LocationError {
     /// The reference is relative, and there is no document to resolve it against (2.1.1).
     #[error(
-        "{0:?} is relative, and what subscribes has no address of its own; an address begins with https:// or http://"
+        "{0:?} is relative, but the application has no address that it could be resolved against; \
+         use an address that begins with https:// or http://"
     )]
     Relative(String),
     /// The text is not a URL.
@@ -27,7 +28,9 @@ pub enum LocationError {
     #[error("{0:?} is not an http or https URL")]
     NotWeb(String),
     /// The URL has a user or a password, which would appear in lists and logs.
-    #[error("a URL must not carry a user or a password: register an Authorization header instead")]
+    #[error(
+        "a URL must not contain a user name or password: register an Authorization header instead"
+    )]
     Credentials,
     /// The URL is longer than the limit.
     #[error("a URL of {0} bytes is longer than {MAX_BYTES}")]

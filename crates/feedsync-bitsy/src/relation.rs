@@ -15,7 +15,7 @@ pub struct Relation(String);
 
 /// Error: the text is not a link relation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a link relation: a name without spaces, or an IRI")]
+#[error("{0:?} is not a link relation: use a name without spaces, or an IRI")]
 pub struct RelationError(String);
 
 impl Relation {

@@ -40,10 +40,10 @@ pub enum ControlError {
     #[error("there is no such error; it may have been cleared")]
     NoError,
     /// The error is not about an edit that can be repeated.
-    #[error("the error is not of an edit: resume the subscription instead")]
+    #[error("the error does not belong to an edit: resume the subscription instead")]
     NoEdit,
     /// The edit would replace a later one.
-    #[error("an edit of the same resource waits: give that up first, or clear the error")]
+    #[error("another edit of the same resource is waiting: discard it first, or clear the error")]
     Waits,
 }
 

@@ -180,10 +180,10 @@ impl Reply {
         let mut headers = HeaderMap::from_iter([(header::CONTENT_TYPE, PROBLEM), NOT_STORED]);
         cache_headers::mark_unreachable(&mut headers);
         let text = format!(
-            "{{\"type\":\"urn:feedsync:1:offline\",\"title\":\"Not stored, and not to be reached\",\
+            "{{\"type\":\"urn:feedsync:1:offline\",\"title\":\"Offline and not stored\",\
              \"status\":504,\"detail\":\"{}\"}}",
             format_args!(
-                "there is no way to {} now, and what was asked for is not stored here",
+                "{} cannot be reached, and the requested resource is not stored here",
                 location.origin()
             )
         );
@@ -216,7 +216,7 @@ impl Reply {
     pub(super) fn not_acceptable() -> Self {
         let mut headers = HeaderMap::from_iter([(header::CONTENT_TYPE, TEXT), NOT_STORED]);
         crate::coding::vary(&mut headers);
-        let text = "What is stored here is in another form than the request accepts.\n";
+        let text = "The stored response has a media type that the request does not accept.\n";
         let shows = ReplyBody::Text(text.to_owned());
         Self { status: StatusCode::NOT_ACCEPTABLE, headers, shows }
     }
@@ -225,7 +225,7 @@ impl Reply {
     pub(super) fn stale(tag: Option<&str>) -> Self {
         let mut headers = HeaderMap::from_iter([(header::CONTENT_TYPE, TEXT), NOT_STORED]);
         tag.into_iter().for_each(|tag| tagged(&mut headers, tag));
-        let text = "What is to be edited is not what the request says it is.\n";
+        let text = "The resource is not in the state that the request requires.\n";
         let shows = ReplyBody::Text(text.to_owned());
         Self { status: StatusCode::PRECONDITION_FAILED, headers, shows }
     }

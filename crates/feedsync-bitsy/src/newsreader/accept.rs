@@ -23,10 +23,10 @@ const BATCH: usize = 200;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Full {
     /// Too many changes wait already.
-    #[error("more has changed than can be kept until the server is there again")]
+    #[error("too many changes are waiting until the server can be reached again: try again later")]
     Full,
     /// The affected articles, or their states, are not known here.
-    #[error("the server is not reached, and what this changes is not known without it")]
+    #[error("the server cannot be reached, and this change is not possible offline")]
     Unknown,
 }
 

@@ -59,7 +59,7 @@ pub enum Interface {
 
 /// Error: the text names no interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it is none of google, miniflux, nextcloud, ttrss")]
+#[error("must be google, miniflux, nextcloud or ttrss")]
 pub struct InterfaceError;
 
 /// A request of a newsreader.

@@ -90,7 +90,10 @@ pub enum ConfigurationError {
         other: String,
     },
     /// None of the styles of a namespace is supported.
-    #[error("line {line}, column {column}: none of the styles of {prefix} is supported: {styles}")]
+    #[error(
+        "line {line}, column {column}: none of the styles of the prefix {prefix} is supported: \
+         {styles}"
+    )]
     Style {
         /// Line of the namespace.
         line: u32,

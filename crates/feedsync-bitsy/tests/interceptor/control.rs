@@ -297,10 +297,13 @@ fn refusals_say_what_to_do() {
     for (error, text) in [
         (ControlError::NoSubscription, "there is no such subscription"),
         (ControlError::NoError, "there is no such error; it may have been cleared"),
-        (ControlError::NoEdit, "the error is not of an edit: resume the subscription instead"),
+        (
+            ControlError::NoEdit,
+            "the error does not belong to an edit: resume the subscription instead",
+        ),
         (
             ControlError::Waits,
-            "an edit of the same resource waits: give that up first, or clear the error",
+            "another edit of the same resource is waiting: discard it first, or clear the error",
         ),
     ] {
         assert_eq!(error.to_string(), text);

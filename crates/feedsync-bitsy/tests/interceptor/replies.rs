@@ -38,9 +38,8 @@ fn missing_address_returns_504_as_a_problem_document() {
     assert!(got.headers.contains_key("cache-status"));
     assert_eq!(
         got.body,
-        "{\"type\":\"urn:feedsync:1:offline\",\"title\":\"Not stored, and not to be reached\",\
-         \"status\":504,\"detail\":\"there is no way to http://www.example.com now, and what was \
-         asked for is not stored here\"}"
+        "{\"type\":\"urn:feedsync:1:offline\",\"title\":\"Offline and not stored\",\
+         \"status\":504,\"detail\":\"http://www.example.com cannot be reached, and the requested resource is not stored here\"}"
     );
 }
 
@@ -50,11 +49,14 @@ fn refusals_name_the_reason_and_are_not_stored() {
     let got = desk.ask("GET", FEED, &[("accept", "text/html")], "");
     assert_eq!((got.status, header(&got, "cache-control")), (406, Some("no-store")));
     assert_eq!(header(&got, "content-type"), Some("text/plain; charset=utf-8"));
-    assert_eq!(got.body, "What is stored here is in another form than the request accepts.\n");
+    assert_eq!(
+        got.body,
+        "The stored response has a media type that the request does not accept.\n"
+    );
     let got = desk.ask("PUT", MEMBER, &[ATOM, ("if-match", "\"e0\"")], &entry("x"));
     assert_eq!((got.status, header(&got, "cache-control")), (412, Some("no-store")));
     assert_eq!(header(&got, "etag"), Some("\"e1\""));
-    assert_eq!(got.body, "What is to be edited is not what the request says it is.\n");
+    assert_eq!(got.body, "The resource is not in the state that the request requires.\n");
     assert_eq!(desk.ask("DELETE", MEMBER, &[], "").status, 204);
     let got = desk.get(MEMBER);
     assert_eq!((got.status, got.body.as_str()), (410, ""));

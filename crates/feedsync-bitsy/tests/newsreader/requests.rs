@@ -336,7 +336,7 @@ fn interface_names_are_parsed_back() {
         assert_eq!(interface.name().parse(), Ok(interface));
     }
     let error = "fever".parse::<Interface>().unwrap_err();
-    assert_eq!(error.to_string(), "it is none of google, miniflux, nextcloud, ttrss");
+    assert_eq!(error.to_string(), "must be google, miniflux, nextcloud or ttrss");
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn toggle_is_sent_as_the_intended_state() {
     assert_eq!(stored.take(&toggle(99, 2)), Err(Full::Unknown));
     assert_eq!(
         Full::Unknown.to_string(),
-        "the server is not reached, and what this changes is not known without it"
+        "the server cannot be reached, and this change is not possible offline"
     );
 }
 
@@ -191,6 +191,6 @@ fn waiting_changes_of_an_account_are_limited() {
     assert_eq!(stored.waiting().len(), 20_000);
     assert_eq!(
         Full::Full.to_string(),
-        "more has changed than can be kept until the server is there again"
+        "too many changes are waiting until the server can be reached again: try again later"
     );
 }
