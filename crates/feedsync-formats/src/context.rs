@@ -111,7 +111,10 @@ impl<'a> Context<'a> {
     pub(crate) fn check(&self, start: usize) -> Result<(), XmlError> {
         if self.is_spent() {
             let most = self.inherited.most;
-            let message = format!("items inherit more than {most} bytes from around them");
+            let message = format!(
+                "items inherit more than {most} bytes of namespaces and attributes from their \
+                 ancestors"
+            );
             return Err(XmlError::new(start, message));
         }
         Ok(())

@@ -291,7 +291,7 @@ impl<'a, 'o> FeedReader<'a, 'o> {
                     let fault = Fault::new(
                         element.span().start,
                         "FeedSync 2.2",
-                        "a second sx:sharing: none counts",
+                        "a second sx:sharing: all of them are ignored",
                     );
                     self.items.remarks.remark(fault);
                     self.items.feed.sharing = None;

@@ -153,7 +153,7 @@ impl<'o> Items<'o> {
         while let Some(Nested { list, context, self_contained }) = waiting.pop() {
             for child in list.children() {
                 if !same_kind(child, element) && !self.may_differ_in_name(child)? {
-                    let message = format!("{} in sx:conflicts is no item", child.name());
+                    let message = format!("{} in sx:conflicts is not an item", child.name());
                     self.remarks.warn(Fault::new(child.span().start, "FeedSync 2.6", message));
                     continue;
                 }
@@ -193,7 +193,8 @@ impl<'o> Items<'o> {
     fn may_differ_in_name(&self, child: Element<'_, '_>) -> Result<bool, Fault> {
         let participates = child.child(Namespace::FEEDSYNC, "sync").is_some();
         if participates && self.format != Format::Pox {
-            let message = format!("a conflict is an element {}, unlike its item", child.name());
+            let message =
+                format!("a conflict is an element {}, which differs from its item", child.name());
             return Err(Fault::new(child.span().start, "FeedSync 2.6", message));
         }
         Ok(participates)
@@ -212,11 +213,11 @@ impl<'o> Items<'o> {
         if let Some(other) =
             element.children().find(|c| c.local() == "sync" && c.namespace().is_sse())
         {
-            let message = "both FeedSync and SSE on one item";
+            let message = "an item has both FeedSync and SSE information";
             return Err(Fault::new(other.span().start, "FeedSync 1.1", message));
         }
         if self.format == Format::Atom && element.namespace() != Namespace::ATOM {
-            let message = "the item is not an entry of Atom 1.0: its namespace is another";
+            let message = "the item is not an entry of Atom 1.0: its namespace differs";
             return Err(Fault::new(element.span().start, "FeedSync 2.4", message));
         }
         let text = element.document();

@@ -102,7 +102,7 @@ impl MemberFeed {
             _ => {
                 return Err(ReadError::Document {
                     position: Position::of(&text, root.span().start),
-                    message: format!("{:?} is no atom:feed or atom:entry", root.name()),
+                    message: format!("{:?} is neither an atom:feed nor an atom:entry", root.name()),
                 });
             }
         };

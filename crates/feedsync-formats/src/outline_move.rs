@@ -17,7 +17,7 @@ use crate::xml::{Namespace, Tree};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MoveError {
     /// The item is not an outline.
-    #[error("{id} is an item in {format}, and only outlines of opml can be moved")]
+    #[error("{id} is an item in the format {format}, and only OPML outlines can be moved")]
     NoOutline {
         /// The item.
         id: ItemId,
@@ -25,7 +25,7 @@ pub enum MoveError {
         format: Format,
     },
     /// The new parent does not exist.
-    #[error("there is no outline {0} to move it under")]
+    #[error("there is no outline {0}")]
     NoParent(ItemId),
     /// The new parent is deleted.
     #[error("{0} is deleted, so nothing can be moved under it")]
@@ -42,7 +42,7 @@ pub enum MoveError {
         parent: ItemId,
     },
     /// The outline is a child of that parent already.
-    #[error("{id} is under {parent} already")]
+    #[error("{id} is already under {parent}")]
     Already {
         /// The outline.
         id: ItemId,
@@ -50,7 +50,7 @@ pub enum MoveError {
         parent: ItemId,
     },
     /// The outline is at the top already.
-    #[error("{0} is at the top already")]
+    #[error("{0} is already at the top")]
     AtTop(ItemId),
     /// The outlines would nest too deeply.
     #[error(
@@ -58,7 +58,7 @@ pub enum MoveError {
     )]
     TooDeep(ItemId),
     /// The payload uses the prefix of the claim for another namespace, or is not XML.
-    #[error("{0} cannot say where it stands: it uses the prefix fs for something else")]
+    #[error("{0} cannot store its position: it uses the prefix fs for another namespace")]
     Prefix(ItemId),
 }
 

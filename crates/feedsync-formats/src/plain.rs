@@ -73,7 +73,7 @@ pub fn read_item(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Payload, Rea
         1 => Ok(payloads.swap_remove(0)),
         count => Err(ReadError::Document {
             position: Position { line: 1, column: 1 },
-            message: format!("the feed holds {count} items, and just one is wanted"),
+            message: format!("the feed has {count} items, but exactly one is required"),
         }),
     }
 }

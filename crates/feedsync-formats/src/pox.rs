@@ -31,7 +31,7 @@ pub(crate) fn warn_of_deep_sync(element: Element<'_, '_>, remarks: &mut Remarks)
     if let Some(deep) = inside.find(|child| child.is(Namespace::FEEDSYNC, "sync")) {
         let is_child = deep.span() == element.span();
         let holder = if is_child { "the root element" } else { element.name() };
-        let message = format!("{} stands in {holder}, which is no item", deep.name());
+        let message = format!("{} is in {holder}, which is not an item", deep.name());
         remarks.remark(Fault::new(deep.span().start, "FeedSync 2.4", message));
     }
 }

@@ -55,14 +55,14 @@ struct Configuration<'t, 'a> {
 impl Configuration<'_, '_> {
     fn read(&self, root: Element<'_, '_>) -> Result<Vec<ProxyNamespace>, ReadError> {
         if !self.is_ours(root, "proxy") {
-            return Err(self.fault(root, format!("{:?} is no bitsy:proxy", root.name())));
+            return Err(self.fault(root, format!("{:?} is not a bitsy:proxy", root.name())));
         }
         let mut found = Vec::new();
         for child in root.children() {
             if self.is_ours(child, "namespace") {
                 found.push(self.namespace(child)?);
             } else if self.is_bitsy(child) {
-                let message = format!("{:?} is nothing that a bitsy:proxy holds", child.name());
+                let message = format!("{:?} is not allowed in a bitsy:proxy", child.name());
                 return Err(self.fault(child, message));
             } else if !found.is_empty() {
                 let message = format!("{:?} comes after a bitsy:namespace", child.name());
@@ -81,7 +81,7 @@ impl Configuration<'_, '_> {
             .filter(|prefix| !prefix.is_empty())
             .ok_or_else(|| self.fault(element, "a bitsy:namespace needs a urlPrefix"))?;
         if let Some(child) = element.children().find(|child| self.is_bitsy(*child)) {
-            let message = format!("{:?} is nothing that a bitsy:namespace holds", child.name());
+            let message = format!("{:?} is not allowed in a bitsy:namespace", child.name());
             return Err(self.fault(child, message));
         }
         let style = |child: Element<'_, '_>| ProxyStyle {

@@ -31,7 +31,7 @@ pub enum ReviseError {
     #[error("the item cannot be edited: {0}")]
     Payload(String),
     /// A text contains a character that XML 1.0 cannot hold.
-    #[error("the {field} holds U+{:04X}, which no XML document may hold", u32::from(*.character))]
+    #[error("the {field} contains U+{:04X}, which is not allowed in XML", u32::from(*.character))]
     Character {
         /// `title` or `content`.
         field: &'static str,
@@ -39,7 +39,7 @@ pub enum ReviseError {
         character: char,
     },
     /// The content has a type that the format cannot hold.
-    #[error("{format} cannot hold content of the type {content_type:?}")]
+    #[error("{format} does not support content of the type {content_type:?}")]
     ContentType {
         /// Format of the payload.
         format: Format,

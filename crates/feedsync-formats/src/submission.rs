@@ -73,7 +73,7 @@ pub fn read_submission(
     match (root.namespace(), root.local()) {
         (Namespace::ATOM, "entry") => {}
         (Namespace::ATOM, "feed") => return Ok(Submission::Feed),
-        _ => return Err(invalid(root, format!("{:?} is no atom:entry", root.name()))),
+        _ => return Err(invalid(root, format!("{:?} is not an atom:entry", root.name()))),
     }
     for local in ["id", "title", "updated", "published", "summary", "content", "rights", "source"] {
         let mut found = root.children().filter(|child| child.is(Namespace::ATOM, local));

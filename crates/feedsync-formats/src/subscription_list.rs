@@ -60,7 +60,7 @@ fn outlines(text: &str, options: &ReadOptions<'_>) -> Result<Vec<ListedOutline>,
             continue;
         }
         if list.len() >= LIMITS.items {
-            let message = format!("a list has at most {} outlines", LIMITS.items);
+            let message = format!("a list can have at most {} outlines", LIMITS.items);
             return Err(fault(XmlError::new(outline.span().start, message)));
         }
         list.push(ListedOutline {

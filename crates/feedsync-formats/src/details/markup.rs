@@ -69,7 +69,8 @@ pub struct HeadMarkup {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HeadMarkupError {
     /// The piece is not well-formed on its own.
-    #[error("piece {piece} is not {} that stands alone", if *.json { "one member of a JSON object" } else { "one element of XML" })]
+    #[error("piece {piece} of the markup is not exactly {}", if *.json { "one member of a JSON \
+    object" } else { "one element of XML" })]
     NotAlone {
         /// Number of the piece.
         piece: usize,
@@ -77,7 +78,7 @@ pub enum HeadMarkupError {
         json: bool,
     },
     /// The piece has another meaning at the head of a feed.
-    #[error("piece {piece}, {name:?}, cannot stand at the head of a feed")]
+    #[error("piece {piece} of the markup, {name:?}, is not allowed at the head of a feed")]
     Misplaced {
         /// Number of the piece.
         piece: usize,
@@ -85,7 +86,7 @@ pub enum HeadMarkupError {
         name: String,
     },
     /// A JSON object cannot have two members with the same name.
-    #[error("piece {piece}, {name:?}, has the name of another one")]
+    #[error("piece {piece} of the markup, {name:?}, has the same name as another piece")]
     Repeated {
         /// Number of the piece.
         piece: usize,
@@ -94,11 +95,12 @@ pub enum HeadMarkupError {
     },
     /// The markup exceeds the size or the number of pieces.
     #[error(
-        "markup at the head of a feed has at most {MAX_HEAD_MARKUP} bytes and {MAX_PIECES} pieces"
+        "markup at the head of a feed can have at most {MAX_HEAD_MARKUP} bytes and {MAX_PIECES} \
+         pieces"
     )]
     TooLarge,
     /// There are no pieces.
-    #[error("there is no piece of markup")]
+    #[error("the markup is empty")]
     Empty,
 }
 

@@ -10,7 +10,7 @@ pub(super) fn revise(text: &str, revision: &Revision) -> Result<String, ReviseEr
         .map_err(|malformed| ReviseError::Payload(malformed.message))?;
     let object = Node::root(text);
     if object.kind() != Kind::Object {
-        return Err(ReviseError::Payload("it is no JSON object".into()));
+        return Err(ReviseError::Payload("it is not a JSON object".into()));
     }
     let mut edits = Edits::default();
     let mut added: Vec<(&str, String)> = Vec::new();

@@ -123,7 +123,7 @@ pub(super) fn parse(text: &str, options: &ReadOptions<'_>) -> Result<Parsed, Rea
         }
     }
     if let Some(offset) = reading.of_feedsync.filter(|_| !reading.entries.is_empty()) {
-        let message = "this item takes part in FeedSync and others here in SSE";
+        let message = "this item uses FeedSync, but others in the document use SSE";
         reading.remarks.remark(Fault::new(offset, "SSE 1.1", message));
     }
     let title = head.and_then(|head| head.child(head.namespace(), "title"));
@@ -189,7 +189,7 @@ impl<'a> Reading<'a, '_> {
         let mut found = head?.children().filter(|child| is_sse(*child, "sharing"));
         let sharing = read_sharing(found.next()?, &mut self.remarks);
         if let Some(second) = found.next() {
-            let message = "a second sx:sharing; the first counts";
+            let message = "a second sx:sharing, which is ignored";
             self.remarks.remark(Fault::new(second.span().start, "SSE 2.1", message));
         }
         Some(sharing)

@@ -83,7 +83,7 @@ pub(super) fn sync_of<'t, 'a>(item: Element<'t, 'a>) -> Result<Option<Element<'t
     let sync = only_child(item, "sync", "SSE 2.3")?;
     match item.child(Namespace::FEEDSYNC, "sync") {
         Some(other) if sync.is_some() => {
-            let message = "this takes part in SSE and in FeedSync at once";
+            let message = "an item uses SSE and FeedSync at the same time";
             Err(Fault::new(other.span().start, "SSE 2.3", message))
         }
         _ => Ok(sync),

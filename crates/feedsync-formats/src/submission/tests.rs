@@ -58,7 +58,7 @@ fn documents_that_are_not_entries_are_refused_with_the_position() {
     for (text, says) in [
         (format!("<entry {ATOM}><id>a</id><id>b</id></entry>"), "one atom:id"),
         (format!("<entry {ATOM}><title/>\n<title/></entry>"), "one atom:title"),
-        ("<entry/>".to_owned(), "no atom:entry"),
+        ("<entry/>".to_owned(), "not an atom:entry"),
         (format!("<entry {ATOM} {APP}><app:control/><app:control/></entry>"), "one app:control"),
         (
             format!(

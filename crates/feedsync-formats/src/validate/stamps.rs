@@ -31,7 +31,7 @@ pub(super) fn missing(name: &str, when: bool, by: bool) -> Option<(String, bool)
         (false, false) => {
             return Some((format!("{name} has neither 'when' nor 'by'"), true));
         }
-        (true, false) => ("by", "two endpoints cannot be told apart by it"),
+        (true, false) => ("by", "it does not distinguish endpoints"),
         (false, true) => ("when", "it loses against every equal version that has one"),
     };
     Some((format!("{name} lacks '{lacks}', which is recommended: {recommended}"), false))

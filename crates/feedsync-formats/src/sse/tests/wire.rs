@@ -152,12 +152,12 @@ fn two_syncs_or_both_namespaces_on_one_item_are_a_fault() {
     let feedsync = "<f:sync xmlns:f=\"http://feedsync.org/2007/feedsync\" id=\"a\" updates=\"1\"/>";
     for mixed in [format!("{sse}{feedsync}"), format!("{feedsync}{sse}")] {
         let message = fault(&rss(&format!("<item>{mixed}</item>")));
-        assert!(message.contains("in SSE and in FeedSync at once"), "{message}");
+        assert!(message.contains("SSE and FeedSync at the same time"), "{message}");
         let message = fault(&opml(&format!("<outline>{mixed}</outline>")));
-        assert!(message.contains("in SSE and in FeedSync at once"), "{message}");
+        assert!(message.contains("SSE and FeedSync at the same time"), "{message}");
     }
     let beside = remarks(&rss(&format!("<item>{sse}</item><item>{feedsync}</item>")));
-    assert!(beside[0].contains("others here in SSE"), "{beside:?}");
+    assert!(beside[0].contains("others in the document use SSE"), "{beside:?}");
 }
 
 #[test]
