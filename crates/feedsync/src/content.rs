@@ -120,7 +120,9 @@ fn checked_object(payload: Payload) -> Result<Payload, ContentError> {
         .map_err(|malformed| ContentError::new(malformed.message))?;
     let root = json_text::Node::root(&payload.text);
     if root.kind() != json_text::Kind::Object {
-        return Err(ContentError::new("an item is a JSON object, such as {\"title\": \"Milk\"}"));
+        return Err(ContentError::new(
+            "an item must be a JSON object, such as {\"title\": \"Milk\"}",
+        ));
     }
     for reserved in ["sync", "fs:native"] {
         if root.member(reserved).is_some() {

@@ -99,7 +99,7 @@ impl<T> Collection<T> {
     pub async fn merge_feed(&self, feed: impl Into<Vec<u8>>) -> Result<SyncReport, Error> {
         let bytes = feed.into();
         let parse = move || read(&bytes, None, &ReadOptions::tolerant());
-        let ended = |_| StoreError::Unknown("the program ended while it read".to_owned());
+        let ended = |_| StoreError::Unknown("the program is shutting down".to_owned());
         let reading = tokio::task::spawn_blocking(parse).await.map_err(ended)??;
         let mut report = SyncReport::default();
         let refused = reading.refused.iter().map(|refused| RefusedItem {

@@ -62,7 +62,7 @@ impl Replica {
         let environment = Arc::new(SystemEnvironment);
         let open = move || SqliteStore::open_or_init(&directory, &name, environment);
         let opened = tokio::task::spawn_blocking(open).await;
-        let ended = |_| StoreError::Unknown("the program ended while it opened".to_owned());
+        let ended = |_| StoreError::Unknown("the program is shutting down".to_owned());
         Ok(Self::over(Arc::new(opened.map_err(ended)??)))
     }
 

@@ -252,7 +252,7 @@ pub(crate) fn fetch_error(error: FetchError) -> Error {
     match error {
         FetchError::Address { url, reason } => Error::Address { url, reason },
         FetchError::Insecure { url } => {
-            let reason = "a login goes over https only, or to this machine".to_owned();
+            let reason = "credentials are sent only over https, or to this machine".to_owned();
             Error::Address { url, reason }
         }
         FetchError::Private { url, host } => {

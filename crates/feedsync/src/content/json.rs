@@ -21,7 +21,7 @@ impl Content for Value {
 
     fn write(&self, target: &Target<'_>) -> Result<Payload, ContentError> {
         if !self.is_object() {
-            let message = "an item is a JSON object, such as {\"title\": \"Milk\"}";
+            let message = "an item must be a JSON object, such as {\"title\": \"Milk\"}";
             return Err(ContentError::new(message));
         }
         match target.before {
