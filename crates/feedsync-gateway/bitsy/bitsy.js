@@ -1,13 +1,13 @@
 // The ECMAScript binding of BITSY 0.3.1 (appendix C, as corrected in bitsy.webidl): defines `bitsy`.
 //
-// The interface of the document is synchronous. What it reads is a mirror in this page, which the gateway
-// keeps up to date by Server-Sent Events; what it changes is changed in the mirror at once and asked of the
-// gateway in the order of the calls. `bitsy.ready` is fulfilled once the mirror is filled.
+// The specified interface is synchronous. Reads come from a mirror in this page, which the gateway updates by
+// Server-Sent Events. A change applies to the mirror at once, and is sent to the gateway in the order of the
+// calls. The promise `bitsy.ready` is fulfilled once the mirror is filled.
 "use strict";
 (() => {
   if (globalThis.bitsy) return;
 
-  // Both are filled in by the gateway that serves this file; a copy finds the gateway by its own address.
+  // The gateway fills in both when it serves this file. A copy finds the gateway by the address of the script.
   const CONTROL = /*control*/ null;
   const PROXIES = /*proxies*/ [];
   const script = globalThis.document?.currentScript?.src;
@@ -17,11 +17,11 @@
   const DEFAULT_INTERVAL = 30;
   const KEY = Symbol("made by bitsy");
 
-  // One life of this page: what it subscribes to is its own, whatever other pages subscribe to.
+  // Identifies this instance of the page. Its subscriptions are independent of those of other pages.
   const page = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
     byte.toString(16).padStart(2, "0")).join("");
 
-  // ---- Lists: what they hold does not change any more -------------------------------------------------
+  // ---- Immutable lists --------------------------------------------------------------------------------
 
   class List {
     constructor(key, items) {
@@ -49,7 +49,7 @@
 
   // ---- Events -----------------------------------------------------------------------------------------
 
-  // What objects have inside, which pages do not see.
+  // Internal state of objects, which pages cannot access.
   const inside = new WeakMap();
   function of(object) {
     const found = inside.get(object);
@@ -78,7 +78,7 @@
     get responseHeaders() { return of(this).told.responseHeaders; }
     get responseText() { return entity(of(this), "response").text; }
     get responseBody() { return entity(of(this), "response").bytes?.slice() ?? null; }
-    // As the examples of the document have it.
+    // Alias that the examples of the specification use.
     get headers() { return of(this).told.responseHeaders; }
   }
 
@@ -97,8 +97,8 @@
   }
   Object.defineProperty(SyncError, "name", { value: "Error" });
 
-  // The bytes of a body, and the text that they are. Of one that is longer than an event carries, and of
-  // none, there is no text.
+  // Returns the bytes of a body and its text. The text is empty if there is no body, or if the body is too
+  // large for an event.
   function entity(event, which) {
     event[which] = event[which] ?? decoded(event.told[which], event.told[`${which}Headers`]);
     return event[which];
@@ -122,12 +122,12 @@
 
   // ---- Subscriptions ----------------------------------------------------------------------------------
 
-  // What the gateway has, as far as it tells this page.
+  // State of the gateway that this page may see: views of subscriptions, and errors, by id.
   const views = new Map();
   const errors = new Map();
-  // The objects of this page, by what they stand for.
+  // Objects of this page, by subscription id.
   const handles = new Map();
-  // What this page unsubscribes from at the moment.
+  // Subscriptions that this page is ending.
   const leaving = new Set();
 
   class Subscription {
@@ -207,7 +207,7 @@
         const told = { status: CLOSED, timeStamp: Date.now(), location: feed };
         tell(known.stateListeners, new StateChangeEvent(KEY, told, this));
       }, complain);
-      // Others may hold it.
+      // The subscription continues if another page or application uses it.
       ask("GET", at).then(take, (failure) => {
         if (failure.status === 404) gone(known.id);
       }).finally(() => leaving.delete(known));
@@ -223,8 +223,8 @@
     Object.defineProperty(Subscription.prototype, name, { value, enumerable: true });
   }
 
-  // What is known of a subscription: its view, and what was asked of it and is not answered yet. Of one that
-  // is being built, also what there was before it, and what is told meanwhile.
+  // Creates the state of a subscription: its view, and changes that the gateway has not answered yet. While the
+  // subscription is being built, also the ids that existed before, and the events that arrive meanwhile.
   function begun(view, ready) {
     const known = {
       id: null, view, patches: [], own: null, isClosed: false, ready: null, object: null, before: null, missed: [],
@@ -251,7 +251,7 @@
     }
   }
 
-  // Shows what a call changes, and asks for it.
+  // Applies a change to the mirror and sends it to the gateway.
   function act(known, shown, method, path, body) {
     known.patches.push(shown);
     const asked = ask(method, () => known.id && path(`/subscriptions/${known.id}`), body);
@@ -274,7 +274,7 @@
 
   function subscriptions() {
     const left = [...leaving].map((known) => known.id);
-    // What the gateway tells of may be what is being built, before the answer says so.
+    // An unknown view may belong to a subscription that is being built, whose response has not arrived yet.
     const isBuilt = ({ id, feed }) => !handles.get(id)?.size
       && [...building].some(({ view, before }) => view.feed === feed && !before.has(id));
     const all = [...views.values()].filter((view) =>
@@ -286,7 +286,7 @@
       bind(found, view.id);
       return found.object;
     };
-    // What is being built is among them, and what was paused or is ready as well.
+    // The list includes subscriptions that are being built, and paused and ready ones.
     const built = [...building].filter((known) => !known.isClosed).map((known) => known.object);
     return new SubscriptionList(KEY, [...all.map(object), ...built]);
   }
@@ -294,10 +294,10 @@
   // ---- Builder ----------------------------------------------------------------------------------------
 
   const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-  // There is one value of each.
+  // Headers that can have only one value.
   const SINGLE = new Set(["authorization", "content-type", "from", "host", "if-modified-since", "if-range",
     "if-unmodified-since", "max-forwards", "proxy-authorization", "range", "referer", "user-agent"]);
-  // They belong to a connection.
+  // Headers of a connection.
   const FRAMING = new Set(["connection", "content-length", "trailer", "transfer-encoding", "upgrade",
     "keep-alive"]);
   const REGISTRY = "http://www.iana.org/assignments/relation/";
@@ -343,7 +343,7 @@
     }
     build() {
       const { feed, proxy, interval, follows, headers } = of(this);
-      if (!feed) throw new DOMException("no feed was named", "InvalidStateError");
+      if (!feed) throw new DOMException("no feed is set: call setFeed first", "InvalidStateError");
       const wanted = {
         feed,
         headers: [...headers.values()].map((header) => ({ ...header })),
@@ -366,7 +366,7 @@
           return known.object;
         }
         bind(known, view.id);
-        // What was told before it was known which subscription this is.
+        // Events that arrived before the id of this subscription was known.
         for (const told of missed) if (told.ids.includes(view.id)) told.to(known);
         return known.object;
       }, (failure) => {
@@ -379,7 +379,7 @@
   }
   const building = new Set();
 
-  // What was told while it was being built. Of all that there was besides nothing is kept.
+  // Ends the building phase. Returns the events that arrived during it, and clears the data of the phase.
   function endBuilding(known) {
     const { missed } = known;
     building.delete(known);
@@ -401,7 +401,7 @@
     }
     if (url.username || url.password) {
       throw new DOMException(
-        "a URL must not carry a user or a password: register an Authorization header", "SyntaxError");
+        "a URL must not contain a user name or password: register an Authorization header instead", "SyntaxError");
     }
     url.hash = "";
     return url.href;
@@ -409,10 +409,10 @@
 
   function field(name, value) {
     const [written, text] = [String(name), String(value).replace(/^[\t ]+|[\t ]+$/g, "")];
-    if (!TOKEN.test(written)) throw new TypeError(`${JSON.stringify(written)} is not the name of a header`);
+    if (!TOKEN.test(written)) throw new TypeError(`${JSON.stringify(written)} is not a valid header name`);
     // eslint-disable-next-line no-control-regex
     if (/[^\t\x20-\x7e\x80-\xff]/.test(text)) {
-      throw new TypeError(`the value of ${written} is not one that a header may have`);
+      throw new TypeError(`the value of ${written} is not a valid header value`);
     }
     if (FRAMING.has(written.toLowerCase())) {
       throw new TypeError(`${written} belongs to a connection and cannot be registered`);
@@ -422,7 +422,7 @@
 
   function unsignedShort(value) {
     const number = Math.trunc(Number(value));
-    if (!(number >= 0 && number <= 65535)) throw new TypeError(`${value} is not 0 to 65535 minutes`);
+    if (!(number >= 0 && number <= 65535)) throw new TypeError(`${value} is not a number of minutes from 0 to 65535`);
     return number;
   }
 
@@ -438,10 +438,10 @@
 
   function listening(listener) {
     if (typeof listener === "function" || (typeof listener === "object" && listener)) return listener;
-    throw new TypeError("a listener is a function, or an object with handleEvent");
+    throw new TypeError("a listener must be a function or an object with handleEvent");
   }
 
-  // Each listener gets the same event, and none keeps it from another.
+  // Passes the same event to each listener. An exception in one listener does not affect the others.
   function tell(listeners, event) {
     for (const listener of [...listeners]) {
       try {
@@ -478,7 +478,7 @@
   ready.catch(() => {});
   let last = ready;
 
-  // Asks the gateway once all that was asked before is answered. What has no address any more is not asked.
+  // Sends a request to the gateway after all earlier requests were answered. Fails if its path is gone by then.
   function ask(method, path, body) {
     const answer = last.then(async () => {
       const at = path();
@@ -498,7 +498,7 @@
     try {
       return await fetch(url, request);
     } catch {
-      throw new GatewayError(0, `the gateway at ${control} does not answer, or does not know this page`);
+      throw new GatewayError(0, `the gateway at ${control} does not respond, or does not allow this page`);
     }
   }
 
@@ -509,13 +509,13 @@
     throw new GatewayError(answer.status, said?.detail ?? `the gateway answered ${answer.status}`);
   }
 
-  // What the gateway counts its looks by, and did before it was started again; and the look that found what
-  // is gone to be so.
+  // Identifier of the current run of the gateway, which scopes the stamps of its messages, and of the run
+  // before it. `missing` has the stamps at which subscriptions were found to be gone.
   let [count, ended] = [];
   const missing = new Map();
 
-  // Whether something is told by the gateway as it runs now. Where it was started again, whatever was known
-  // is older.
+  // Returns whether a message comes from the current run of the gateway. After a restart, all stored views
+  // count as older.
   function isOfNow(told) {
     if (told.count === count) return true;
     if (told.count === ended) return false;
@@ -525,7 +525,7 @@
     return true;
   }
 
-  // A view that was read earlier than what is known tells nothing: answers overtake events.
+  // Stores a view, unless a newer one is known: responses can overtake events.
   function take(view) {
     if (!view?.id || !isOfNow(view)) return;
     if (views.get(view.id)?.stamp > view.stamp || missing.get(view.id) > view.stamp) return;
@@ -587,7 +587,7 @@
     for (const { missed } of building) if (missed.length < 1000) missed.push({ ids, to });
   }
 
-  // Follows what the gateway tells, and comes back when it was away.
+  // Follows the events of the gateway, and reconnects after failures.
   async function follow() {
     for (let failures = 0; ; failures += 1) {
       try {
@@ -601,11 +601,11 @@
           await listen(answer.body.getReader(), () => { failures = 0; });
         }
       } catch {
-        // A page that is not let in cannot see that it is refused: what everybody may read tells.
+        // A refused page cannot read the refusal. A file that every page may read shows whether the gateway runs.
         if (failures > 0 && await isThere()) {
-          return refused(new GatewayError(403, `the gateway at ${control} does not let this page in`));
+          return refused(new GatewayError(403, `the gateway at ${control} does not allow this page: start it with --allow-origin`));
         }
-        if (failures === 1) console.warn(`bitsy: the gateway at ${control} does not answer`);
+        if (failures === 1) console.warn(`bitsy: the gateway at ${control} does not respond`);
       }
       const pause = Math.min(200 * 2 ** Math.min(failures, 8), 10_000);
       await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random() / 2)));

@@ -240,7 +240,7 @@ impl Proxy {
     /// Determines the target of a request, checks whether it is allowed, and removes what is not for the origin.
     fn receive(&self, mut request: Request<Incoming>) -> Result<Received, Problem> {
         if request.extensions().get::<AmbiguousFraming>().is_some() {
-            let detail = "the request has a Content-Length and a Transfer-Encoding";
+            let detail = "the request has both a Content-Length and a Transfer-Encoding";
             return Err(Problem::bad_request(detail));
         }
         check_framing(request.headers())?;
@@ -296,8 +296,8 @@ fn check_framing(headers: &HeaderMap) -> Result<(), Problem> {
         _ => Err(Problem::new(
             StatusCode::NOT_IMPLEMENTED,
             "transfer-coding",
-            "Not a transfer coding that is taken here",
-            "the only Transfer-Encoding that is taken here is chunked",
+            "Unsupported Transfer-Encoding",
+            "the only supported Transfer-Encoding is chunked",
         )),
     }
 }
@@ -310,7 +310,7 @@ fn check_way(headers: &HeaderMap) -> Result<(), Problem> {
     if !names.any(|name| name == Some(PSEUDONYM)) {
         return Ok(());
     }
-    let title = "The gateway would ask itself";
-    let detail = "the request has come through this gateway already";
+    let title = "Request loop";
+    let detail = "the request already came through this gateway";
     Err(Problem::new(StatusCode::LOOP_DETECTED, "loop", title, detail))
 }

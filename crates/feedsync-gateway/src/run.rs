@@ -46,7 +46,10 @@ pub enum StartError {
         source: io::Error,
     },
     /// The control port would be reachable from other machines.
-    #[error("{0} can be reached from elsewhere: the control port listens on loopback alone")]
+    #[error(
+        "other machines could reach the control port at {0}: use a loopback address, such as \
+         127.0.0.1:5024"
+    )]
     NotLoopback(SocketAddr),
 }
 

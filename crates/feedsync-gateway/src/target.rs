@@ -58,12 +58,13 @@ pub enum Mode {
 pub enum TargetError {
     /// The path names no origin.
     #[error(
-        "{0:?} names no origin: ask for /https/example.org/path, or for /NAME/path where NAME is mounted"
+        "{0:?} does not name an origin: request /https/example.org/path, or /NAME/path with the \
+         name of a mount"
     )]
     NoOrigin(String),
     /// The path names a mount or an origin without the slash of its base address; the value is the address with
     /// it.
-    #[error("it is at {0}")]
+    #[error("the address needs a slash at the end: {0}")]
     Unslashed(String),
     /// The path contains an invalid authority.
     #[error(transparent)]
@@ -72,24 +73,27 @@ pub enum TargetError {
     #[error(transparent)]
     Location(#[from] LocationError),
     /// The path has dot segments, which might lead out of its first part.
-    #[error("the path has a segment . or .., which an address of the gateway cannot have")]
+    #[error("the path has a segment . or .., which is not allowed in an address of the gateway")]
     Segments,
     /// The form of the request is reserved for another method.
-    #[error("this form of address is for CONNECT only")]
+    #[error("this form of address is only for CONNECT")]
     Form,
     /// `https` in absolute form, which would reveal to the proxy what is meant to be secret from it.
-    #[error("https is not spoken to a proxy in the open: use CONNECT, or ask for {0}")]
+    #[error(
+        "https addresses cannot be requested through a proxy in plain text: use CONNECT, or \
+         request {0}"
+    )]
     Secure(String),
     /// The request has no `Host`, more than one, or an invalid one.
-    #[error("a request has one Host, which is a host")]
+    #[error("a request must have exactly one Host header with a valid host")]
     Host,
     /// The `Host` is not the gateway's.
-    #[error("the gateway does not answer for {0}: it is reached as localhost or by its address")]
+    #[error("the gateway does not accept requests for the host {0}: use localhost or its address")]
     ForeignHost(String),
     /// The authority is not mounted, subscribed or allowed.
     #[error(
-        "{authority} is not reached through this gateway: start it with --allow {hint}, mount the \
-         origin, or subscribe to a feed of it"
+        "this gateway does not forward requests to {authority}: start it with --allow {hint}, \
+         mount the origin, or subscribe to one of its feeds"
     )]
     NotReachable {
         /// The authority.
@@ -99,11 +103,12 @@ pub enum TargetError {
     },
     /// The port of the tunnel is not allowed.
     #[error(
-        "a tunnel leads to port 443 only, or to one that is named: start the gateway with --allow {0}"
+        "tunnels are allowed only to port 443 and to allowed ports: start the gateway with --allow \
+         {0}"
     )]
     TunnelPort(Authority),
     /// The target is the gateway itself.
-    #[error("{0} is the gateway itself")]
+    #[error("{0} is the address of the gateway itself")]
     Loop(Authority),
 }
 

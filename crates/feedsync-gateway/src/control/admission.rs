@@ -106,8 +106,8 @@ fn host(request: &Request) -> Result<Authority, Problem> {
     Err(Problem::new(
         StatusCode::MISDIRECTED_REQUEST,
         "foreign-host",
-        "Not a host of this gateway",
-        format!("the gateway is not controlled under the name {host}: use its address"),
+        "Unknown host",
+        format!("the control port does not accept requests for the host {host}: use its address"),
     ))
 }
 
@@ -121,7 +121,9 @@ fn origin(
     let named = match (origins.next(), origins.next()) {
         (None, _) => None,
         (Some(origin), None) => Some(origin.to_str().unwrap_or_default()),
-        (Some(_), Some(_)) => return Err(Problem::bad_request("more than one Origin")),
+        (Some(_), Some(_)) => {
+            return Err(Problem::bad_request("the request has more than one Origin header"));
+        }
     };
     if let Some(named) = named {
         if named.eq_ignore_ascii_case(&format!("http://{host}")) {
@@ -145,7 +147,7 @@ fn foreign(who: &str) -> Problem {
     Problem::new(
         StatusCode::FORBIDDEN,
         "foreign-origin",
-        "A page of another origin",
+        "Request from another origin",
         format!(
             "pages of {who} may not control this gateway: allow an origin with --allow-origin, as in \
              --allow-origin https://app.example.org"
@@ -163,13 +165,13 @@ fn known(control: &Control, request: &Request, is_page: bool) -> Result<Caller, 
         });
         return match token {
             Some(token) if control.0.token.is(token) => Ok(Caller::Program),
-            _ => Err(unknown("this is not the token of this gateway")),
+            _ => Err(unknown("the token does not belong to this gateway")),
         };
     }
     let Some(session) = control.0.sessions.of(headers) else {
         return Err(unknown(
-            "programs send the token that stands in control.token in the data directory of the gateway; \
-             a browser is let in by the link that `feedsync gateway open` prints",
+            "a program must send the token from the file control.token in the data directory of \
+             the gateway; a browser gets access with the link that `feedsync gateway open` prints",
         ));
     };
     let is_ours = headers.contains_key(header::ORIGIN)
@@ -180,14 +182,15 @@ fn known(control: &Control, request: &Request, is_page: bool) -> Result<Caller, 
     Err(Problem::new(
         StatusCode::FORBIDDEN,
         "foreign-form",
-        "Not a form of ours",
-        "a browser changes something only by the forms of the gateway's own pages; programs use the token",
+        "Not a form of this gateway",
+        "a browser can make changes only with the forms of the gateway's own pages; programs must \
+         use the token",
     ))
 }
 
 fn unknown(detail: &str) -> Problem {
     let challenge = HeaderValue::from_static("Bearer realm=\"feedsync gateway\"");
-    Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", "Not known here", detail)
+    Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", "Sign-in required", detail)
         .header(header::WWW_AUTHENTICATE, challenge)
 }
 

@@ -38,7 +38,12 @@ pub(crate) fn refused(error: ChangeError) -> Problem {
         ChangeError::Refused(ControlError::NoError) => absent("error"),
         ChangeError::Refused(
             error @ (ControlError::Closed(_) | ControlError::NoEdit | ControlError::Waits),
-        ) => Problem::new(StatusCode::CONFLICT, "conflict", "Not possible", error.to_string()),
+        ) => Problem::new(
+            StatusCode::CONFLICT,
+            "conflict",
+            "Not possible in the current state",
+            error.to_string(),
+        ),
         ChangeError::Store(error) => failed(&error),
     }
 }
@@ -46,7 +51,10 @@ pub(crate) fn refused(error: ChangeError) -> Problem {
 /// Problem response for a failure of the store.
 pub(crate) fn failed(error: &StoreFailed) -> Problem {
     tracing::error!(%error, "a request to the control port failed");
-    Problem::unavailable("the store of the gateway cannot be used at the moment; its log says why")
+    Problem::unavailable(
+        "the store of the gateway cannot be used at the moment; the log of the gateway has the \
+         reason",
+    )
 }
 
 /// Problem response for operations that only the operator of the gateway may perform.
@@ -54,7 +62,7 @@ pub(crate) fn operators_only() -> Problem {
     Problem::new(
         StatusCode::FORBIDDEN,
         "for-keepers",
-        "Not for applications",
-        "this is for who keeps the gateway: a program with its token",
+        "Forbidden",
+        "only a program with the token of the gateway may do this",
     )
 }

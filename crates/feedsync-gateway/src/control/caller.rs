@@ -66,8 +66,8 @@ impl Caller {
         Err(Problem::new(
             StatusCode::FORBIDDEN,
             "local-network",
-            "Not for a page of the web",
-            "only pages of the local network subscribe to what is there",
+            "Forbidden",
+            "only pages from the local network can subscribe to feeds in the local network",
         ))
     }
 

@@ -49,7 +49,7 @@ pub enum ClientError {
         source: io::Error,
     },
     /// No gateway responds.
-    #[error("no gateway answers at {address}: {reason}")]
+    #[error("no gateway responds at {address}: {reason}")]
     Unreachable {
         /// Address of the request.
         address: SocketAddr,
@@ -94,7 +94,7 @@ impl Client {
             |reason: String| ClientError::Unreachable { address: self.address, reason };
         let requested = timeout(RESPONSE_TIMEOUT, self.send(method, path, value)).await;
         let (status, bytes) = requested
-            .map_err(|_| unreachable("it takes too long".to_owned()))?
+            .map_err(|_| unreachable("the gateway did not respond in time".to_owned()))?
             .map_err(|error| unreachable(error.to_string()))?;
         let said: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         if status.is_success() {

@@ -106,7 +106,7 @@ pub(crate) async fn side(
             None => (None, &interaction.response_headers),
         },
         "answer" => (interaction.response_body, &interaction.response_headers),
-        _ => return Err(absent("side of an error: there are mine, base, theirs and answer")),
+        _ => return Err(absent("side of an error: use mine, base, theirs or answer")),
     };
     let content = content.ok_or_else(|| Problem::not_found(format!("{side} has no content")))?;
     let body =

@@ -48,8 +48,11 @@ pub(crate) async fn follow(
     Extension(caller): Extension<Caller>,
 ) -> Result<Response, Problem> {
     let permit = Arc::clone(&control.0.followers).try_acquire_owned();
-    let permit =
-        permit.map_err(|_| Problem::unavailable("too many follow this gateway at once"))?;
+    let permit = permit.map_err(|_| {
+        Problem::unavailable(
+            "this gateway has as many open event streams as its limit allows; try again later",
+        )
+    })?;
     control.0.holds.lock().await.begin(&caller);
     let mut polls = interval(POLL_INTERVAL);
     polls.set_missed_tick_behavior(MissedTickBehavior::Delay);

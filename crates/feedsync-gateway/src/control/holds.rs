@@ -45,7 +45,10 @@ pub enum HoldsError {
     #[error("{0}: {1}")]
     File(String, std::io::Error),
     /// The file is damaged.
-    #[error("{0} is damaged: {1}; without it nobody holds anything, and subscriptions stay")]
+    #[error(
+        "{0} is damaged: {1}; the gateway no longer knows which applications use which \
+         subscriptions, so it keeps all subscriptions"
+    )]
     Damaged(String, serde_json::Error),
 }
 

@@ -20,10 +20,10 @@ pub(crate) async fn read<T: DeserializeOwned>(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "media-type",
             "Not JSON",
-            "what is sent here is application/json",
+            "the body must be application/json",
         ));
     }
-    let too_large = || Problem::too_large(format!("more than {MAX_BODY_BYTES} bytes"));
+    let too_large = || Problem::too_large(format!("the body has more than {MAX_BODY_BYTES} bytes"));
     let bytes = to_bytes(body, MAX_BODY_BYTES).await.map_err(|_| too_large())?;
     serde_json::from_slice(&bytes).map_err(|error| {
         Problem::bad_request(error.to_string())

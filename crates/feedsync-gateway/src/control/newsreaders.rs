@@ -33,9 +33,9 @@ impl Control {
 
 fn value(changes: &WaitingChanges) -> Value {
     let (why, until) = match changes.why {
-        WaitingFor::Capacity => ("leave next", None),
-        WaitingFor::Network => ("wait until the network is used again", None),
-        WaitingFor::Server => ("wait because the server was not reached", None),
+        WaitingFor::Capacity => ("are sent next", None),
+        WaitingFor::Network => ("wait until the gateway uses the network again", None),
+        WaitingFor::Server => ("wait because the server cannot be reached", None),
         WaitingFor::Time(until) => ("wait because the server asked for a pause", Some(until)),
         WaitingFor::SignIn => ("are held until the newsreader signs in again", None),
     };

@@ -67,9 +67,9 @@ impl Control {
     }
 
     async fn edit(&self, caller: &Caller, id: &str) -> Result<EditId, Problem> {
-        let id = read::number(id).map(EditId).ok_or_else(|| absent("edit on its way"))?;
+        let id = read::number(id).map(EditId).ok_or_else(|| absent("pending edit"))?;
         let is_seen = self.edits(caller).await.iter().any(|(edit, _)| edit.id == id);
-        is_seen.then_some(id).ok_or_else(|| absent("edit on its way"))
+        is_seen.then_some(id).ok_or_else(|| absent("pending edit"))
     }
 
     /// Discards an edit.
@@ -81,8 +81,8 @@ impl Control {
             Ok(_) => Err(Problem::new(
                 StatusCode::CONFLICT,
                 "conflict",
-                "Not possible",
-                "it is being sent at this moment, and may be carried out: look again",
+                "Not possible in the current state",
+                "the edit is being sent at the moment and may still be applied: check again later",
             )),
         }
     }

@@ -57,14 +57,14 @@ async fn with_policy(mut response: Response) -> Response {
 }
 
 async fn nothing_here(request: Request) -> Problem {
-    Problem::not_found(format!("there is nothing at {}", request.uri().path()))
+    Problem::not_found(format!("no resource has the path {}", request.uri().path()))
 }
 
 async fn other_method(request: Request) -> Problem {
     Problem::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method",
-        "Not possible here",
-        format!("{} is not possible at {}", request.method(), request.uri().path()),
+        "Method not allowed",
+        format!("{} is not supported at {}", request.method(), request.uri().path()),
     )
 }

@@ -99,8 +99,13 @@ pub(crate) async fn create(
 ) -> Result<Response, Problem> {
     let new: New = json::read(&headers, body).await?;
     let wanted = wanted(&new).map_err(|(part, error)| {
-        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-subscription", "No subscription", error)
-            .with("part", part)
+        Problem::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "bad-subscription",
+            "Invalid subscription",
+            error,
+        )
+        .with("part", part)
     })?;
     let id = control.subscribe(&caller, wanted).await?;
     let view = control.one(&caller, id).await?;
@@ -230,12 +235,16 @@ pub(crate) fn each(
 async fn run_detached<T: Send + 'static>(
     work: impl Future<Output = Result<T, Problem>> + Send + 'static,
 ) -> Result<T, Problem> {
-    let given_up = |_| Problem::unavailable("it was deserialize_present up: ask again");
+    let given_up = |_| {
+        Problem::unavailable(
+            "the request was cancelled because the gateway is shutting down; try again",
+        )
+    };
     tokio::spawn(work).await.map_err(given_up)?
 }
 
 fn bad_header(why: &str) -> Problem {
-    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-subscription", "No subscription", why)
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-subscription", "Invalid subscription", why)
         .with("part", "headers")
 }
 
@@ -243,8 +252,9 @@ fn other_credentials() -> Problem {
     Problem::new(
         StatusCode::FORBIDDEN,
         "credentials",
-        "Not with these credentials",
-        "it was subscribed to with credentials that were not shown: subscribe with them",
+        "Other credentials needed",
+        "the subscription uses other credentials than this application has registered: subscribe \
+         with those credentials",
     )
 }
 
@@ -291,7 +301,8 @@ impl Control {
         caller.may_reach(&wanted.feed)?;
         if programs::is_registered(&wanted.registered) {
             return Err(bad_header(
-                "only the gateway itself says who is a program of this machine",
+                "this header is reserved for the gateway, which marks programs of this machine \
+                 with it",
             ));
         }
         let is_of_a_hub = self.0.hubs.as_ref().is_some_and(|hubs| {
@@ -326,7 +337,7 @@ impl Control {
                 StatusCode::INSUFFICIENT_STORAGE,
                 "too-many",
                 "Too many subscriptions",
-                "this application holds as many subscriptions as one may",
+                "this application has the maximum number of subscriptions",
             ));
         }
         let (id, holder) = self.join(wanted).await?;

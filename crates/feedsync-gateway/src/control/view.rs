@@ -87,17 +87,17 @@ pub(crate) fn subscription(
 /// Sentence that explains why a subscription is paused.
 pub(crate) fn paused(failure: Option<&Failure>) -> String {
     let Some(Failure { location, status }) = failure else {
-        return "is paused because somebody paused it".to_owned();
+        return "was paused by a user or an application".to_owned();
     };
     let what = match status.as_u16() {
         200..=299 if *status != StatusCode::ACCEPTED && *status != StatusCode::PARTIAL_CONTENT => {
-            format!("{location} was answered with something that cannot be read")
+            format!("the response of {location} is not a valid feed")
         }
-        401 | 407 => format!("{location} asks for other credentials ({status})"),
-        504 => format!("{location} was not reached, or its server did not answer ({status})"),
-        507 => format!("there is no room for {location} ({status})"),
-        508 => format!("{location} redirects in a circle, or too often ({status})"),
-        _ => format!("{location} was answered with {status}"),
+        401 | 407 => format!("{location} needs other credentials ({status})"),
+        504 => format!("{location} could not be reached, or its server did not respond ({status})"),
+        507 => format!("there is not enough space for {location} ({status})"),
+        508 => format!("{location} redirects in a loop, or too many times ({status})"),
+        _ => format!("{location} returned {status}"),
     };
     format!("is paused because {what}")
 }
@@ -125,24 +125,27 @@ pub(crate) fn edit(edit: &Edit<Entity>, edit_status: &EditStatus) -> Value {
 /// Sentence that explains why an edit waits.
 pub(crate) fn why(why: &WaitReason) -> String {
     match why {
-        WaitReason::Capacity => "leaves next".to_owned(),
+        WaitReason::Capacity => "is sent next".to_owned(),
         WaitReason::Sending => "is being sent".to_owned(),
         WaitReason::Behind(edit) => format!("waits for edit {} of the same resource", edit.0),
-        WaitReason::Offline => "waits until the network is used again".to_owned(),
-        WaitReason::Unreachable => "waits because its server was not reached".to_owned(),
+        WaitReason::Offline => "waits until the gateway uses the network again".to_owned(),
+        WaitReason::Unreachable => "waits because its server cannot be reached".to_owned(),
         WaitReason::PutOff(status) => format!("waits because its server answered {status}"),
         WaitReason::TimeoutBody => {
-            "waits because its server puts off or refuses every edit".to_owned()
+            "waits because its server postpones or refuses every edit".to_owned()
         }
         WaitReason::Credentials(status) => format!(
             "is held because its server answered {status}: subscribe with other credentials, or retry it"
         ),
         WaitReason::Doubt => {
-            "was sent without an answer that settles it; the gateway looks whether it arrived"
+            "was sent, but the response does not tell whether it was applied; the gateway checks \
+             that"
                 .to_owned()
         }
-        WaitReason::Accepted => "was accepted; its server has not carried it out yet".to_owned(),
-        WaitReason::Unnamed => "waits until its feed shows where the new member is".to_owned(),
+        WaitReason::Accepted => "was accepted; its server has not applied it yet".to_owned(),
+        WaitReason::Unnamed => {
+            "waits until its feed shows the address of the new member".to_owned()
+        }
     }
 }
 

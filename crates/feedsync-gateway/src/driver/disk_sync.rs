@@ -59,7 +59,8 @@ impl Drop for DiskSync {
 
 impl SyncReceipt {
     pub(super) async fn wait(self) -> Result<(), StoreError> {
-        let gone = |_| StoreError::Unknown("nobody waits for the disk any more".to_owned());
+        let gone =
+            |_| StoreError::Unknown("the task that waited for the disk has ended".to_owned());
         self.0.await.map_err(gone)?.map_err(StoreError::Unknown)
     }
 }

@@ -97,7 +97,7 @@ pub enum DriverError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The body was truncated.
-    #[error("the body has broken off: {0}")]
+    #[error("the body was interrupted: {0}")]
     Body(#[from] BodyError),
     /// The body is larger than the limit.
     #[error("the body is larger than {limit} bytes")]
@@ -106,7 +106,7 @@ pub enum DriverError {
         limit: u64,
     },
     /// The task was cancelled because the program ends, or it panicked.
-    #[error("the work was given up")]
+    #[error("the task was cancelled")]
     GivenUp(#[from] tokio::task::JoinError),
 }
 

@@ -24,13 +24,13 @@ pub struct Body(UnsyncBoxBody<Bytes, BodyError>);
 #[derive(Debug, thiserror::Error)]
 pub enum BodyError {
     /// The sender was silent for too long.
-    #[error("nothing has come for {0} seconds")]
+    #[error("no data was received for {0} seconds")]
     Silent(u64),
     /// The source broke off.
     #[error("{0}")]
     Broken(#[source] Box<dyn Error + Send + Sync>),
     /// A file cannot be read.
-    #[error("a file cannot be read: {0}")]
+    #[error("cannot read a stored file: {0}")]
     File(#[from] io::Error),
 }
 

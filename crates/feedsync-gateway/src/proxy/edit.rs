@@ -144,7 +144,7 @@ impl Proxy {
             }
             (Err(error), None) => Err(error.into()),
             (Ok(None), None) => {
-                Err(Problem::bad_request("the edit was neither answered nor taken"))
+                Err(Problem::bad_request("the edit was neither answered nor accepted"))
             }
         }
     }

@@ -122,7 +122,8 @@ impl Proxy {
             (None, None) => self.refuse(
                 sent,
                 seq,
-                "the server is not reached, and nobody has signed in so while it was",
+                "the server cannot be reached, and nobody has signed in with these credentials \
+                 before",
             ),
         })
     }
@@ -308,7 +309,7 @@ impl Proxy {
                 Ok(self.interface_response(sent, word))
             }
             AttemptResult::Said(parts, body) => Ok(whole(parts, body)),
-            AttemptResult::Away => Ok(self.refuse(sent, call.seq, "the server is not reached")),
+            AttemptResult::Away => Ok(self.refuse(sent, call.seq, "the server cannot be reached")),
         }
     }
 
@@ -339,7 +340,7 @@ impl Proxy {
             AttemptResult::Away => Ok(self.refuse(
                 sent,
                 call.seq,
-                "the server is not reached, and only it can do this",
+                "the server cannot be reached, and this is not possible offline",
             )),
         }
     }

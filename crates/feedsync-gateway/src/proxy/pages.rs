@@ -24,7 +24,10 @@ pub struct PageOrigin(String);
 
 /// Error for a text that is not an origin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not an origin: scheme, host and perhaps port, such as https://example.org")]
+#[error(
+    "{0:?} is not an origin: use a scheme, a host and optionally a port, such as \
+     https://example.org"
+)]
 pub struct PageOriginError(String);
 
 impl FromStr for PageOrigin {
@@ -65,8 +68,9 @@ impl Proxy {
     pub(super) fn check_page(&self, target: &Target, headers: &HeaderMap) -> Result<(), Problem> {
         let own = target.location.origin();
         let may = |origin: &str| origin == own || is_among(origin, &self.allow_origins);
-        let refused =
-            |who: &str| Err(Problem::foreign_origin(format!("{who} may not edit what {own} has")));
+        let refused = |who: &str| {
+            Err(Problem::foreign_origin(format!("{who} may not edit resources of {own}")))
+        };
         let mut is_known = false;
         for origin in headers.get_all(header::ORIGIN) {
             let origin = origin.to_str().unwrap_or_default();
@@ -140,8 +144,7 @@ pub(crate) fn check(
     match asks {
         Some(page) if page.is_same_origin(&target.location) => Ok(()),
         _ => Err(Problem::foreign_origin(
-            "a page that came through this gateway may ask for what is of its own origin only, and must \
-             say where it is",
+            "a page that was loaded through this gateway may request only resources of its own origin, and must send a Referer header",
         )),
     }
 }

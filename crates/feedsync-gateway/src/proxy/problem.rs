@@ -37,21 +37,18 @@ impl Problem {
 
     /// The body of the request was truncated.
     fn interrupted(is_late: bool, why: &str) -> Self {
-        let detail = format!("the body of the request is not whole: {why}");
+        let detail = format!("the request body is incomplete: {why}");
         match is_late {
-            true => Self::new(
-                StatusCode::REQUEST_TIMEOUT,
-                "late-request",
-                "The request is late",
-                detail,
-            ),
+            true => {
+                Self::new(StatusCode::REQUEST_TIMEOUT, "late-request", "Request timeout", detail)
+            }
             false => Self::bad_request(detail),
         }
     }
 
     /// The page may not make this request.
     pub(crate) fn foreign_origin(detail: impl Into<String>) -> Self {
-        let title = "A page of another origin";
+        let title = "Request from another origin";
         Self::new(StatusCode::FORBIDDEN, "foreign-origin", title, detail)
     }
 
@@ -85,9 +82,10 @@ impl Problem {
         Self::new(
             StatusCode::GATEWAY_TIMEOUT,
             "damaged",
-            "What is stored is damaged",
-            "the stored copy is damaged on the disk of the gateway and is not served; the gateway fetches it again \
-             when its server is reached: try again then, and check the disk with `feedsync doctor`",
+            "Damaged data",
+            "the stored copy is damaged on the disk of the gateway and is not served; the gateway \
+             fetches it again when its server can be reached. Try again then, and check the disk \
+             with `feedsync doctor`",
         )
     }
 }
@@ -98,13 +96,13 @@ impl From<TargetError> for Problem {
         let (status, kind, title) = match error {
             TargetError::NoOrigin(_) => (StatusCode::NOT_FOUND, "no-origin", "No origin"),
             TargetError::ForeignHost(_) => {
-                (StatusCode::MISDIRECTED_REQUEST, "foreign-host", "Not a host of this gateway")
+                (StatusCode::MISDIRECTED_REQUEST, "foreign-host", "Unknown host")
             }
             TargetError::NotReachable { .. } => {
-                (StatusCode::FORBIDDEN, "not-reachable", "Not reached through this gateway")
+                (StatusCode::FORBIDDEN, "not-reachable", "Not forwarded")
             }
             TargetError::TunnelPort(_) => {
-                (StatusCode::FORBIDDEN, "tunnel-port", "No tunnel to this port")
+                (StatusCode::FORBIDDEN, "tunnel-port", "Tunnel not allowed")
             }
             TargetError::Loop(_) => looping(),
             _ => return Self::bad_request(detail),
@@ -117,26 +115,26 @@ impl From<&UpstreamError> for Problem {
     fn from(error: &UpstreamError) -> Self {
         let (status, kind, title) = match error {
             UpstreamError::Refused(Refused::NotReachable(_)) => {
-                (StatusCode::FORBIDDEN, "not-reachable", "Not reached through this gateway")
+                (StatusCode::FORBIDDEN, "not-reachable", "Not forwarded")
             }
             UpstreamError::Refused(Refused::Private { .. }) => {
-                (StatusCode::FORBIDDEN, "private-address", "A private address")
+                (StatusCode::FORBIDDEN, "private-address", "Private address")
             }
             UpstreamError::Refused(Refused::Loop(_)) => looping(),
             UpstreamError::NotSent(NotSent::Busy(_)) => {
-                (StatusCode::SERVICE_UNAVAILABLE, "busy", "Not available now")
+                (StatusCode::SERVICE_UNAVAILABLE, "busy", "Temporarily unavailable")
             }
             UpstreamError::Request { is_late, .. } => {
                 return Self::interrupted(*is_late, &error.to_string());
             }
             UpstreamError::NotSent(NotSent::Late(_)) | UpstreamError::NoResponse(_) => {
-                (StatusCode::GATEWAY_TIMEOUT, "late", "The origin is late")
+                (StatusCode::GATEWAY_TIMEOUT, "late", "Origin timeout")
             }
             UpstreamError::NotSent(_) => {
-                (StatusCode::BAD_GATEWAY, "unreachable", "The origin cannot be reached")
+                (StatusCode::BAD_GATEWAY, "unreachable", "Origin unreachable")
             }
             UpstreamError::Broken { .. } | UpstreamError::Malformed { .. } => {
-                (StatusCode::BAD_GATEWAY, "bad-answer", "The origin has not answered as it must")
+                (StatusCode::BAD_GATEWAY, "bad-answer", "Invalid response of the origin")
             }
         };
         Self::new(status, kind, title, error.to_string())
@@ -144,7 +142,7 @@ impl From<&UpstreamError> for Problem {
 }
 
 const fn looping() -> (StatusCode, &'static str, &'static str) {
-    (StatusCode::LOOP_DETECTED, "loop", "The gateway would ask itself")
+    (StatusCode::LOOP_DETECTED, "loop", "Request loop")
 }
 
 impl From<&BodyError> for Problem {
@@ -159,21 +157,22 @@ impl From<DriverError> for Problem {
             DriverError::Store(error) if error.is_full() => Self::new(
                 StatusCode::INSUFFICIENT_STORAGE,
                 "no-room",
-                "There is no room left",
-                "nothing was changed: make room on the disk of the gateway, and ask again",
+                "Disk full",
+                "nothing was changed: free disk space on the machine of the gateway, and try again",
             ),
             DriverError::Store(error) if error.is_corrupt() => Self::damaged(),
             DriverError::TooLarge { limit } => Self::new(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "too-large",
                 "Too large",
-                format!("a body may have {limit} bytes"),
+                format!("the body exceeds the limit of {limit} bytes"),
             ),
             DriverError::Body(error) => Self::from(&error),
             error @ (DriverError::Store(_) | DriverError::GivenUp(_)) => {
                 tracing::error!(%error, "internal error of the gateway");
-                let title = "The gateway failed";
-                let detail = "what is kept cannot be used now; the gateway's log says why";
+                let title = "Internal error";
+                let detail = "the store of the gateway cannot be used at the moment; the log of \
+                the gateway has the reason";
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "store", title, detail)
             }
         }

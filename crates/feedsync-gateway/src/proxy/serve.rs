@@ -38,7 +38,7 @@ pub enum ServeError {
     #[error(transparent)]
     Roots(#[from] RootsError),
     /// The listener task ended unexpectedly.
-    #[error("the gateway stopped of itself")]
+    #[error("the gateway stopped unexpectedly")]
     Stopped,
 }
 

@@ -26,13 +26,13 @@ impl Proxy {
         let has_content = request.headers().contains_key(header::TRANSFER_ENCODING)
             || !request.body().is_end_stream();
         if has_content {
-            return Err(Problem::bad_request("CONNECT has no content of its own"));
+            return Err(Problem::bad_request("a CONNECT request must not have a body"));
         }
         check_way(request.headers())?;
         let authority = self.addresses.tunnel(request.uri())?;
         let place = self.tunnels.clone().try_acquire_owned().map_err(|_| {
-            let detail = "as many tunnels are open as may be";
-            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "Not available now", detail)
+            let detail = "the maximum number of tunnels is open; try again later";
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "Temporarily unavailable", detail)
         })?;
         let far = self.upstream.tunnel(&authority).await.map_err(|error| Problem::from(&error))?;
         let pause = self.limits.tunnel_pause;
@@ -71,7 +71,7 @@ where
     tokio::select! {
         carried = both => {
             if let Err(error) = carried {
-                tracing::debug!(%error, "tunnel broke off");
+                tracing::debug!(%error, "tunnel interrupted");
             }
         }
         () = silence(&moved, pause) => tracing::debug!("tunnel closed: idle timeout"),

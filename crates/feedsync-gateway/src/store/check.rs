@@ -80,5 +80,5 @@ fn owner(connection: &Connection, digest: &Digest) -> Result<String, StoreError>
             return Ok(owner);
         }
     }
-    Ok("bytes that nothing needs".to_owned())
+    Ok("unused stored bytes".to_owned())
 }

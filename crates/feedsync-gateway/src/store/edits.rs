@@ -97,7 +97,7 @@ pub(super) fn all(connection: &Connection) -> Result<Vec<Edit<Entity>>, StoreErr
             ("accepted", _) => Progress::Accepted,
             ("held", _) => Progress::Held,
             ("waiting", Some(until)) => Progress::Waiting { until },
-            _ => return Err(damaged("where an edit stands", progress)),
+            _ => return Err(damaged("the state of an edit", progress)),
         };
         let stall = stall(row.get()?, row.optional_time()?, row.get()?)?;
         edits.push(Edit { id, requested, tries, progress, stall });

@@ -10,12 +10,11 @@ use rusqlite::ErrorCode;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The disk is full.
-    #[error("there is no room left on the disk")]
+    #[error("the disk is full")]
     Full,
     /// Another gateway uses the directory.
     #[error(
-        "{directory} is in use by another gateway: stop that one, or give this one a data directory of \
-         its own"
+        "{directory} is in use by another gateway: stop that gateway, or use another data directory"
     )]
     InUse {
         /// The data directory.
@@ -35,7 +34,7 @@ pub enum StoreError {
         known: i64,
     },
     /// The database belongs to another program.
-    #[error("{path} is not the store of a gateway: give it a data directory of its own")]
+    #[error("{path} is not the store of a gateway: use a separate data directory for the gateway")]
     Foreign {
         /// Path of the database.
         path: PathBuf,
@@ -44,7 +43,7 @@ pub enum StoreError {
     #[error("the store is damaged: {0}")]
     Damaged(String),
     /// The stored bytes differ from those that were written.
-    #[error("the stored bytes with the digest {0} are damaged and are not used")]
+    #[error("the stored bytes with the digest {0} are damaged, so they are not used")]
     Corrupt(Digest),
     /// The bytes are not stored, or no longer stored.
     #[error("no bytes with the digest {0} are stored")]
@@ -61,7 +60,7 @@ pub enum StoreError {
     #[error("the database failed: {0}")]
     Database(#[source] rusqlite::Error),
     /// The disk did not confirm a write. The store accepts nothing more until it is opened again.
-    #[error("the disk failed, and what was written last may be lost: {0}; start the gateway again")]
+    #[error("the disk failed, and the last changes may be lost: {0}; restart the gateway")]
     Unknown(String),
 }
 

@@ -103,7 +103,7 @@ fn accounts(connection: &Connection) -> Result<Vec<Account>, StoreError> {
         // These columns contain secrets, so errors do not quote them.
         let secret = |what| damaged(what, "a text");
         let sign_in: String = row.get()?;
-        let sign_in = SignIn::of_text(&sign_in).ok_or_else(|| secret("a way to sign in"))?;
+        let sign_in = SignIn::of_text(&sign_in).ok_or_else(|| secret("a sign-in method"))?;
         let sessions: String = row.get()?;
         let sessions = serde_json::from_str(&sessions).map_err(|_| secret("a list of sessions"))?;
         let seen = row.time()?;
@@ -128,7 +128,8 @@ fn kept(connection: &Connection) -> Result<Vec<CachedResponse>, StoreError> {
             content: row.content()?,
             facts: {
                 let facts: Vec<u8> = row.get()?;
-                Facts::of_bytes(&facts).ok_or_else(|| damaged("what an answer says", "a row"))?
+                Facts::of_bytes(&facts)
+                    .ok_or_else(|| damaged("the content of a response", "a row"))?
             },
         });
     }

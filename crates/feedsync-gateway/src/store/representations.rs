@@ -232,5 +232,5 @@ fn role_out(role: Role) -> i64 {
 
 fn role_in(number: i64) -> Result<Role, StoreError> {
     let role = ROLES.into_iter().find(|role| role_out(*role) == number);
-    role.ok_or_else(|| damaged("what an address is to a feed", number))
+    role.ok_or_else(|| damaged("the role of an address in a feed", number))
 }

@@ -17,7 +17,9 @@ pub struct Authority {
 
 /// Error for a text that is not an authority.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a host, or a host and a port such as example.org:8080 or [::1]:8080")]
+#[error(
+    "{0:?} is not a host with an optional port, such as example.org, example.org:8080 or [::1]:8080"
+)]
 pub struct AuthorityError(pub(crate) String);
 
 impl Authority {

@@ -27,15 +27,15 @@ pub enum MountError {
     Form(String),
     /// The name is invalid.
     #[error(
-        "{0:?} is not a name for a mount: up to 32 of a-z, 0-9 and -, a letter first, and neither \
-         http nor https"
+        "{0:?} is not a mount name: use up to 32 characters of a-z, 0-9 and -, a letter first, and \
+         neither http nor https"
     )]
     Name(String),
     /// The address is invalid.
     #[error(transparent)]
     Address(#[from] LocationError),
     /// The address has a query, to which nothing can be appended.
-    #[error("{0} has a query, and nothing can be found below it")]
+    #[error("{0} has a query, so no addresses can be mounted below it")]
     Query(Location),
 }
 

@@ -25,7 +25,7 @@ pub enum NewsreaderError {
     )]
     Form(String),
     /// The interface is unknown.
-    #[error("{0:?} is no interface of newsreaders: {1}")]
+    #[error("{0:?} is not a newsreader interface: {1}")]
     Interface(String, InterfaceError),
     /// The name or the address is invalid.
     #[error(transparent)]

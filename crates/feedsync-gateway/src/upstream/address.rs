@@ -43,7 +43,9 @@ pub(crate) async fn addresses(
         Host::Domain(name) => resolver.resolve(name, port).await.map_err(failed)?,
     };
     if found.is_empty() {
-        return Err(failed(io::Error::new(io::ErrorKind::NotFound, "it has no address")).into());
+        return Err(
+            failed(io::Error::new(io::ErrorKind::NotFound, "the name has no address")).into()
+        );
     }
     if access == Access::Public {
         found.retain(|address| is_public(address.ip()));

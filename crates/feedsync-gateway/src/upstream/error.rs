@@ -16,7 +16,7 @@ pub enum UpstreamError {
     #[error(transparent)]
     NotSent(#[from] NotSent),
     /// The request was sent in part or whole; the origin may have acted on it.
-    #[error("{authority} has not answered: {}", cause(source))]
+    #[error("{authority} did not respond: {}", cause(source))]
     Broken {
         /// The origin.
         authority: Authority,
@@ -32,10 +32,10 @@ pub enum UpstreamError {
         source: hyper::Error,
     },
     /// The whole request was sent, and no response arrived in time. The origin may have acted on it.
-    #[error("{0} has the request and has not answered in time")]
+    #[error("{0} received the request but did not respond in time")]
     NoResponse(Authority),
     /// The response was ambiguous.
-    #[error("{authority} has answered wrongly: {fault}")]
+    #[error("{authority} sent an invalid response: {fault}")]
     Malformed {
         /// The origin.
         authority: Authority,
@@ -48,19 +48,19 @@ pub enum UpstreamError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// The authority is not mounted, subscribed or allowed.
-    #[error("{0} is not reached through this gateway")]
+    #[error("this gateway does not forward requests to {0}")]
     NotReachable(Authority),
     /// A name that is not named itself resolves to a private address.
     #[error(
-        "{authority} has a private address: it is reached only when it is named itself, by --allow \
-         {authority}"
+        "{authority} has a private address, which the gateway uses only if it is allowed by name: \
+         start it with --allow {authority}"
     )]
     Private {
         /// The authority.
         authority: Authority,
     },
     /// The target is the gateway itself.
-    #[error("{0} is the gateway itself")]
+    #[error("{0} is the address of the gateway itself")]
     Loop(Authority),
 }
 
@@ -68,7 +68,7 @@ pub enum Refused {
 #[derive(Debug, thiserror::Error)]
 pub enum NotSent {
     /// The name cannot be resolved.
-    #[error("{authority} cannot be found: {source}")]
+    #[error("cannot resolve {authority}: {source}")]
     Resolve {
         /// The authority.
         authority: Authority,
@@ -76,7 +76,7 @@ pub enum NotSent {
         source: io::Error,
     },
     /// No connection can be established.
-    #[error("{authority} cannot be reached: {source}")]
+    #[error("cannot connect to {authority}: {source}")]
     Connect {
         /// The authority.
         authority: Authority,
@@ -84,7 +84,7 @@ pub enum NotSent {
         source: io::Error,
     },
     /// The connection cannot be encrypted, or the certificate is not valid for this host.
-    #[error("{authority} cannot be reached encrypted: {source}")]
+    #[error("cannot connect to {authority} with TLS: {source}")]
     Encrypt {
         /// The authority.
         authority: Authority,
@@ -92,13 +92,13 @@ pub enum NotSent {
         source: io::Error,
     },
     /// No connection was established in time.
-    #[error("{0} cannot be reached in time")]
+    #[error("timeout while connecting to {0}")]
     Late(Authority),
     /// The maximum number of concurrent requests is reached.
-    #[error("too many requests are on their way to {0} or in all")]
+    #[error("too many concurrent requests to {0}, or in total; try again later")]
     Busy(Authority),
     /// The connection was closed before anything was written.
-    #[error("{0} closes its connections at once")]
+    #[error("{0} closes every connection immediately")]
     Closed(Authority),
 }
 

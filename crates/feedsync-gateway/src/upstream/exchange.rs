@@ -128,13 +128,13 @@ async fn in_time<T>(
 fn checked(answer: &Response<Incoming>, authority: &Authority) -> Result<(), UpstreamError> {
     let malformed = |fault| Err(UpstreamError::Malformed { authority: authority.clone(), fault });
     if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
-        return malformed("it changes to a protocol that was not asked for");
+        return malformed("it switches to a protocol that was not requested");
     }
     let mut codings = answer.headers().get_all(TRANSFER_ENCODING).iter();
     match (codings.next(), codings.next()) {
         (None, _) => Ok(()),
         _ if answer.headers().contains_key(CONTENT_LENGTH) => {
-            malformed("it has a Content-Length and a Transfer-Encoding")
+            malformed("it has both a Content-Length and a Transfer-Encoding")
         }
         (Some(coding), None) if coding.as_bytes().eq_ignore_ascii_case(b"chunked") => Ok(()),
         _ => malformed("it has a Transfer-Encoding other than chunked"),

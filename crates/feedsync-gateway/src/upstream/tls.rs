@@ -9,7 +9,7 @@ use tokio_rustls::TlsConnector;
 
 /// Error of a root certificate.
 #[derive(Debug, thiserror::Error)]
-#[error("a root certificate cannot be used: {0}")]
+#[error("cannot use a root certificate of the system: {0}")]
 pub struct RootsError(#[from] rustls::Error);
 
 /// Creates a TLS connector for HTTP/1.1.

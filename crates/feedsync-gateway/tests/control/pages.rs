@@ -145,10 +145,10 @@ async fn subscriptions_are_made_shown_and_steered() {
         assert_eq!(browser.done("/", &format!("action={action}&id=1")).await, said);
         if action == "pause" {
             let page = browser.get("/?paused").await;
-            assert!(page.text.contains("State: PAUSED") && page.text.contains("It is paused"));
+            assert!(page.text.contains("State: PAUSED") && page.text.contains("Paused. Nothing"));
         }
     }
-    assert!(browser.get("/").await.text.contains("Nothing is subscribed to yet."));
+    assert!(browser.get("/").await.text.contains("There are no subscriptions yet."));
     // Invalid input is shown again.
     for (fields, fault) in [
         ("feed=nowhere&interval=5", "relative"),
@@ -207,10 +207,10 @@ async fn edits_and_errors_are_shown_with_their_sides_and_settled() {
     assert!(errors.text.contains("409 Conflict") && errors.text.contains("/pages/errors/1"));
     let error = browser.get("/pages/errors/1").await.text;
     for part in [
-        "Mine: what was sent",
-        "Base: what it was made on",
-        "Theirs: what the server has now",
-        "The server was asked just now.",
+        "Mine: the version that was sent",
+        "Base: the version that was edited",
+        "Theirs: the current version on the server",
+        "Fetched from the server just now.",
         "somebody was &#60;quicker&#62;",
         "two litres",
         "<ins>",
@@ -230,7 +230,7 @@ async fn edits_and_errors_are_shown_with_their_sides_and_settled() {
     let list = world.program(Method::GET, "/outbox", Value::Null).await.ok(200);
     let drop = format!("action=drop&id={}", list[0]["id"].as_str().unwrap());
     assert_eq!(browser.done("/pages/outbox", &drop).await, "/pages/outbox?dropped");
-    assert!(browser.get("/pages/outbox").await.text.contains("No edit is on its way."));
+    assert!(browser.get("/pages/outbox").await.text.contains("There are no pending edits."));
     let none = browser.get("/pages/errors/99").await;
     assert_eq!(none.status, 404);
     assert!(none.text.contains("there is no such error"), "{}", none.text);

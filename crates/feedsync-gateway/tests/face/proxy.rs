@@ -128,7 +128,10 @@ async fn requests_that_loop_are_detected() {
     let answer = gateway.get("/here/", &[]).await;
     assert_eq!(answer.status(), 508, "{answer:?}");
     // Detected before anything was sent.
-    assert!(answer.text().contains("here.example:1 is the gateway itself"), "{answer:?}");
+    assert!(
+        answer.text().contains("here.example:1 is the address of the gateway itself"),
+        "{answer:?}"
+    );
     assert_eq!(answer.values("via"), [""; 0]);
 }
 

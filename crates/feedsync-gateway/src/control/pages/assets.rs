@@ -37,7 +37,9 @@ impl Asset {
 /// `GET /pages/assets/{name}`.
 pub(super) async fn read(Path(name): Path<String>) -> Result<Response, Problem> {
     let asset = [&*STYLE, &*SCRIPT].into_iter().find(|asset| asset.name == name);
-    let asset = asset.ok_or_else(|| Problem::not_found("the pages use other files by now"))?;
+    let asset = asset.ok_or_else(|| {
+        Problem::not_found("this file belongs to another version of the gateway: reload the page")
+    })?;
     let fixed = [
         (header::CONTENT_TYPE, asset.kind),
         (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),

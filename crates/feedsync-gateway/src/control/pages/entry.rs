@@ -25,8 +25,8 @@ pub(super) async fn open(State(control): State<Control>, Query(ticket): Query<Ti
         return refused(Problem::new(
             StatusCode::UNAUTHORIZED,
             "unauthorized",
-            "Not known here",
-            "the link was used already, or is too old",
+            "Sign-in required",
+            "the link was already used or has expired",
         ));
     };
     let mut answer = see_other("/");
@@ -43,8 +43,12 @@ pub(super) async fn close(
 ) -> Result<Response, Problem> {
     let session = person(&caller)?;
     Form::read(session, &headers, body).await?;
-    let mut answer =
-        refused(Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", "Not known here", "closed"));
+    let mut answer = refused(Problem::new(
+        StatusCode::UNAUTHORIZED,
+        "unauthorized",
+        "Sign-in required",
+        "closed",
+    ));
     answer.headers_mut().append(header::SET_COOKIE, control.0.sessions.end(session));
     Ok(answer.into_response())
 }

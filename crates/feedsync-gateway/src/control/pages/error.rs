@@ -78,7 +78,7 @@ pub(super) async fn read(
     let note = note(current.as_ref());
     let answer = text(&control, interaction.response_body).await?.text;
     let panes = tokio::task::spawn_blocking(move || panes(&read, note));
-    let panes = panes.await.map_err(|_| Problem::unavailable("the page could not be made"))?;
+    let panes = panes.await.map_err(|_| Problem::unavailable("the page could not be created"))?;
     let page = ErrorPage {
         frame,
         id: error.id.0,
@@ -131,11 +131,11 @@ async fn text(control: &Control, content: Option<Content>) -> Result<Read, Probl
 /// Remark on the age of the server's version.
 fn note(current: Option<&Current>) -> String {
     match current {
-        None => "Nothing is known of what the server has.".to_owned(),
-        Some(Current { is_new: true, .. }) => "The server was asked just now.".to_owned(),
+        None => "The version on the server is not known.".to_owned(),
+        Some(Current { is_new: true, .. }) => "Fetched from the server just now.".to_owned(),
         Some(Current { representation, .. }) => {
             let time = Moment::of(representation.fetched);
-            format!("As it was on {}: the server has not answered since.", time.human())
+            format!("Version of {}: the server has not responded since.", time.human())
         }
     }
 }
@@ -159,10 +159,10 @@ fn panes(read: &[Read], note: String) -> Vec<Pane> {
         note: String::new(),
         has_bytes: read.has_bytes,
     };
-    let current = pane("theirs", "Theirs: what the server has now", "del", theirs, right);
+    let current = pane("theirs", "Theirs: the current version on the server", "del", theirs, right);
     vec![
-        pane("mine", "Mine: what was sent", "ins", mine, left),
-        pane("base", "Base: what it was made on", "ins", base, plain(&base.text)),
+        pane("mine", "Mine: the version that was sent", "ins", mine, left),
+        pane("base", "Base: the version that was edited", "ins", base, plain(&base.text)),
         Pane { note, ..current },
     ]
 }

@@ -39,8 +39,10 @@ pub(super) async fn read(
     uri: Uri,
 ) -> Result<Response, Problem> {
     let said = match uri.query() {
-        Some("cleared") => "It is cleared. What is paused goes on once it is resumed.",
-        Some("retried") => "The edit is made again, on what its server has now.",
+        Some("cleared") => {
+            "The error was cleared. A paused subscription continues after you resume it."
+        }
+        Some("retried") => "The edit is applied again to the current version on the server.",
         _ => "",
     };
     let frame = Frame::of(person(&caller)?, said, String::new());

@@ -28,13 +28,14 @@ impl Form {
             return Err(Problem::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "media-type",
-                "Not a form",
-                "what is sent here is a form",
+                "Unsupported media type",
+                "the body must be a form",
             ));
         }
         let bytes = to_bytes(body, MAX_FORM_BYTES).await;
-        let bytes =
-            bytes.map_err(|_| Problem::too_large(format!("more than {MAX_FORM_BYTES} bytes")))?;
+        let bytes = bytes.map_err(|_| {
+            Problem::too_large(format!("the form has more than {MAX_FORM_BYTES} bytes"))
+        })?;
         let form = Self(url::form_urlencoded::parse(&bytes).into_owned().collect());
         if session.proof().is(form.text("form")) {
             return Ok(form);
@@ -42,9 +43,9 @@ impl Form {
         Err(Problem::new(
             StatusCode::FORBIDDEN,
             "foreign-form",
-            "Not a form of yours",
-            "this form was not sent to this browser, or before it was let in: nothing was changed; look \
-             again, and send it once more",
+            "Outdated form",
+            "the form was loaded in another browser or session: nothing was changed; check the \
+             form and send it again",
         ))
     }
 

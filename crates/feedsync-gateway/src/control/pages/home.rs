@@ -63,12 +63,12 @@ pub(super) async fn read(
     uri: Uri,
 ) -> Result<Response, Problem> {
     let said = match uri.query() {
-        Some("subscribed") => "It is subscribed to.",
-        Some("paused") => "It is paused: nothing is fetched until it is resumed.",
-        Some("resumed") => "It goes on at once.",
-        Some("unsubscribed") => "It has ended. Edits that are on their way still leave.",
-        Some("refreshed") => "Everything that is not paused is fetched now.",
-        Some("network") => "It is done.",
+        Some("subscribed") => "Subscribed.",
+        Some("paused") => "Paused. Nothing is fetched until you resume the subscription.",
+        Some("resumed") => "Resumed. The feed is being fetched.",
+        Some("unsubscribed") => "Unsubscribed. Pending edits will still be sent.",
+        Some("refreshed") => "All feeds that are not paused are being fetched.",
+        Some("network") => "Done.",
         _ => "",
     };
     home(&control, &caller, said, String::new(), FormInput::default()).await
@@ -140,8 +140,9 @@ fn requested(typed: &FormInput) -> Result<New, String> {
         text => text.parse().map_err(|_| format!("{text:?} is not a number of minutes"))?,
     };
     let headers = typed.headers.lines().filter(|line| !line.trim().is_empty()).map(|line| {
-        let (name, value) =
-            line.split_once(':').ok_or_else(|| "a header is written as Name: value".to_owned())?;
+        let (name, value) = line
+            .split_once(':')
+            .ok_or_else(|| "a header must have the form Name: value".to_owned())?;
         Ok(Header { name: name.trim().to_owned(), value: value.trim().to_owned() })
     });
     Ok(New {

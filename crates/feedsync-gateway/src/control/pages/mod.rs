@@ -73,8 +73,10 @@ pub(crate) fn is_open(path: &str) -> bool {
 pub(crate) fn refused(problem: Problem) -> Response {
     let status = problem.into_response().status();
     let detail = match status {
-        StatusCode::UNAUTHORIZED => "This browser is not let in, or not any more.",
-        _ => "The browser does not say that a page of this gateway asks.",
+        StatusCode::UNAUTHORIZED => {
+            "This browser has no access to the gateway, or no longer has it."
+        }
+        _ => "The browser did not confirm that the request comes from a page of this gateway.",
     };
     said(status, detail.to_owned())
 }
@@ -101,7 +103,7 @@ fn said(status: StatusCode, detail: String) -> Response {
 fn shown(status: StatusCode, page: &impl Template) -> Result<Response, Problem> {
     let text = page.render().map_err(|error| {
         tracing::error!(%error, "cannot render a page");
-        Problem::unavailable("the page could not be written; the gateway's log says why")
+        Problem::unavailable("the page could not be created; the log of the gateway has the reason")
     })?;
     Ok(theme::markup(status, text))
 }
@@ -121,8 +123,9 @@ fn person(caller: &Caller) -> Result<&Session, Problem> {
         Caller::Program | Caller::Page(_) => Err(Problem::new(
             StatusCode::FORBIDDEN,
             "for-people",
-            "A page for people",
-            "pages are for a browser that was let in by a link: feedsync gateway open",
+            "Browser required",
+            "pages are available only to a browser that was given access with the link that \
+             `feedsync gateway open` prints",
         )),
     }
 }

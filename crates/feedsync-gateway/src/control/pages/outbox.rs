@@ -43,8 +43,8 @@ pub(super) async fn read(
     uri: Uri,
 ) -> Result<Response, Problem> {
     let said = match uri.query() {
-        Some("dropped") => "It is given up, with what was made on it.",
-        Some("tried") => "It is tried now.",
+        Some("dropped") => "The edit was discarded, together with later edits that depend on it.",
+        Some("tried") => "The edit is being sent.",
         _ => "",
     };
     let frame = Frame::of(person(&caller)?, said, String::new());

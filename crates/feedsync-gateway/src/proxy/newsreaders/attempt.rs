@@ -107,7 +107,7 @@ impl Proxy {
             }
             Ok(Err(large)) => AttemptResult::Large(Response::from_parts(parts, large)),
             Err(error) => {
-                tracing::debug!(%error, "a response to a newsreader broke off");
+                tracing::debug!(%error, "a response to a newsreader was interrupted");
                 sent.driver.reached(location, false);
                 AttemptResult::Away
             }
