@@ -107,7 +107,8 @@ settings! {
         /// Maximum number of items on one page of a response, even if the request allows more.
         page_items: usize as Count = 1_000;
         /// Maximum size of a request to a database (`/couch/`), uncompressed. Requests larger than `body_bytes` share
-        /// a memory budget of eight times this setting; a request that does not fit waits.
+        /// a memory budget of eight times `body_bytes`. A request that exceeds this budget is processed when no other
+        /// large one is; requests that do not fit wait.
         database_body_bytes: usize as Bytes = 256 << 20;
         /// Maximum size of a blob, which is a file that an item names.
         blob_bytes: usize as Bytes = 32 << 20;

@@ -86,7 +86,7 @@ pub fn configure(sources: &Sources) -> Result<Config, ConfigurationError> {
             return Err(wrong(format!("unknown setting {name:?}{near}")));
         };
         (setting.read)(&mut config, given)
-            .map_err(|reason| wrong(format!("{name} is {}: {reason}", setting.form)))
+            .map_err(|reason| wrong(format!("{name} must be {}: {reason}", setting.form)))
     };
     if let Some((file, text)) = &sources.file {
         for (line, name, given) in file::read(file, text)? {
@@ -136,16 +136,12 @@ impl Config {
             return wrong("listen", "at least one address is required");
         }
         match (&self.tls.certificate, &self.tls.key) {
-            (Some(_), None) => wrong(
-                "tls.key",
-                "tls.certificate is set, so tls.key must be set \
-            too",
-            ),
-            (None, Some(_)) => wrong(
-                "tls.certificate",
-                "tls.key is set, so tls.certificate must \
-            be set too",
-            ),
+            (Some(_), None) => {
+                wrong("tls.key", "tls.certificate is set, so tls.key must be set too")
+            }
+            (None, Some(_)) => {
+                wrong("tls.certificate", "tls.key is set, so tls.certificate must be set too")
+            }
             _ => Ok(()),
         }
     }

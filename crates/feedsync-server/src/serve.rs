@@ -33,14 +33,14 @@ pub enum ServeError {
     /// A listening address can be reached from other machines, and there is no user.
     #[error(
         "other machines could use {0} without signing in, because this hub has no users: add a \
-        user first (feedsync user add), or listen on a loopback address, such as 127.0.0.1:4287 \
-        or [::1]:4287"
+         user first (feedsync user add), or listen on a loopback address, such as 127.0.0.1:4287 \
+         or [::1]:4287"
     )]
     NotLoopback(SocketAddr),
     /// A setting says that other machines can reach the hub, and there is no user.
     #[error(
-        "with the setting {0}, other machines could use the hub without signing in, because it \
-        has no users: add a user first (feedsync user add), or remove the setting"
+        "with the setting {0}, other machines could use the hub without signing in, because it has \
+         no users: add a user first (feedsync user add), or remove the setting"
     )]
     RemotelyReachable(&'static str),
     /// The system refused to listen.
@@ -130,11 +130,8 @@ pub async fn serve(
     }
     if addresses.is_empty() {
         let address = SocketAddr::from(([0, 0, 0, 0], 0));
-        let source = io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "no address to listen on is \
-        configured",
-        );
+        let source =
+            io::Error::new(io::ErrorKind::InvalidInput, "no address to listen on is configured");
         return Err(ServeError::Listen { address, source });
     }
     let task = tokio::spawn(run(listeners, certificate, served, config, shutdown));

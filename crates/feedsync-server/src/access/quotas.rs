@@ -18,10 +18,8 @@ pub(crate) async fn collections(hub: &Hub, principal: &Principal) -> Result<(), 
     if owned < most {
         return Ok(());
     }
-    let detail = format!(
-        "{user} owns {owned} collections, and the limit is {most}; nothing was \
-    created"
-    );
+    let detail =
+        format!("{user} owns {owned} collections, and the limit is {most}; nothing was created");
     Err(Problem::quota("owned_collections", detail))
 }
 
@@ -37,10 +35,8 @@ pub(crate) async fn databases(hub: &Hub, principal: &Principal) -> Result<(), Pr
         return Ok(());
     }
     let user = reader.name;
-    let detail = format!(
-        "{user} has {databases} databases, and the limit is {most}; nothing was \
-    created"
-    );
+    let detail =
+        format!("{user} has {databases} databases, and the limit is {most}; nothing was created");
     Err(Problem::quota("owned_databases", detail))
 }
 
@@ -122,7 +118,7 @@ fn room(hub: &Hub, usage: &Usage, bytes: u64, place: &str) -> Result<(), Problem
         false => {
             let detail = format!(
                 "the owner of {place} uses {held} bytes, and the limit is {most}; nothing was \
-                stored"
+                 stored"
             );
             Err(Problem::quota("owned_bytes", detail))
         }

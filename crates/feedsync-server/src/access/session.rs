@@ -154,8 +154,8 @@ fn foreign() -> Problem {
         StatusCode::FORBIDDEN,
         "foreign-origin",
         "Request from another origin",
-        "changes with a browser session must come from a page of this hub, and the browser did \
-        not confirm that; programs must use a token instead of the session",
+        "changes with a browser session must come from a page of this hub, and the browser did not \
+         confirm that; programs must use a token instead of the session",
     )
 }
 

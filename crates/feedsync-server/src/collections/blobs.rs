@@ -80,7 +80,7 @@ pub(crate) async fn write(
     if found != digest {
         return Err(Problem::bad_request(format!(
             "the body has the SHA-256 digest {found}, but the address names {digest}; nothing was \
-            stored"
+             stored"
         )));
     }
     let known = hub.endpoint.missing_blobs(&[digest]).await?.is_empty();

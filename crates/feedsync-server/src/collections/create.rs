@@ -146,10 +146,8 @@ impl CandidateIds {
         let iri = match (own, key) {
             (Some(own), _) if is_iri(&own) => own,
             (Some(own), _) => {
-                let detail = format!(
-                    "atom:id must be an absolute IRI, but is {own:?} (RFC 4287 \
-                4.2.6)"
-                );
+                let detail =
+                    format!("atom:id must be an absolute IRI, but is {own:?} (RFC 4287 4.2.6)");
                 return Err(Problem::bad_request(detail));
             }
             (None, Some(key)) => {

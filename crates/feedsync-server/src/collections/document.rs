@@ -145,7 +145,7 @@ impl Document {
         }))
     }
 
-    /// Who is answered.
+    /// Audience of the response.
     pub(crate) fn audience(&self) -> Audience {
         self.audience
     }
@@ -169,7 +169,7 @@ impl Document {
         self
     }
 
-    /// What the answer is.
+    /// Representation that the response contains.
     pub(crate) fn shown(&self) -> Representation {
         self.shown
     }

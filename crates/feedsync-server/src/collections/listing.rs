@@ -101,11 +101,9 @@ impl PageStart {
             (None, None) => Ok(Self::First),
             (Some(number), None) => Ok(Self::Before(number)),
             (None, Some(number)) => Ok(Self::After(number)),
-            (Some(_), Some(_)) => Err(Problem::parameter(
-                "after",
-                "cannot be combined with \
-            before",
-            )),
+            (Some(_), Some(_)) => {
+                Err(Problem::parameter("after", "cannot be combined with before"))
+            }
         }
     }
 

@@ -88,8 +88,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let bytes = hub.endpoint.blob(digest).await?;
     let bytes = bytes.ok_or_else(|| {
         Problem::not_found(
-            "this hub does not have the media file \
-    yet; it is fetched at the next sync",
+            "this hub does not have the media file yet; it is fetched at the next sync",
         )
     })?;
     let length = bytes.len() as u64;

@@ -87,7 +87,7 @@ pub(crate) async fn replace(
             if unknown && claim.is_some() && conditions.is_empty() {
                 return Err(Problem::conflict(
                     "the sx:sync of the entry names a version that this hub does not have; to \
-                    merge the entry, send it in a feed",
+                     merge the entry, send it in a feed",
                 ));
             }
             Err(stale(&call.base, &member.stored))

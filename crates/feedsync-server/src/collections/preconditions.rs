@@ -133,7 +133,7 @@ pub(crate) fn required(tag: &EntityTag) -> Problem {
         "precondition-required",
         "Precondition required",
         "an edit in this collection must name the version that it is based on: send If-Match with \
-        the ETag of the member that you have read",
+         the ETag of the member that you have read",
     )
     .with("header", "If-Match")
     .header(header::ETAG, tag.value())

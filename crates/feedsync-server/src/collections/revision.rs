@@ -56,8 +56,7 @@ impl Revision {
         let Submission::Entry { payload, claim } = submissions::parse(hub, call, bytes).await?
         else {
             return Err(Problem::bad_request(
-                "the body is a feed, but only an entry can replace a \
-            member",
+                "the body is a feed, but only an entry can replace a member",
             ));
         };
         let claim = claim.map(|claim| claimed(&claim, id)).transpose()?;

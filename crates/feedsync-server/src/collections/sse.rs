@@ -148,7 +148,7 @@ async fn items(
                 "Too large for an SSE document",
                 format!(
                     "an SSE document has at most {MAX_DOCUMENT_BYTES} bytes: set partial.age or \
-                    partial.count, or read the collection as FeedSync (/changes, /complete)"
+                     partial.count, or read the collection as FeedSync (/changes, /complete)"
                 ),
             ));
         }

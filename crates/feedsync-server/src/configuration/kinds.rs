@@ -12,7 +12,7 @@ use super::RawValue;
 
 /// Conversion between values of a type and their written form.
 pub(crate) trait Kind<T> {
-    /// Description of the syntax, to follow "is".
+    /// Description of the syntax, which follows "must be".
     const FORM: &'static str;
 
     /// Parses a written value, or returns the reason why it is not valid.
@@ -60,7 +60,7 @@ fn quoted(text: impl Display) -> String {
 }
 
 impl<T: FromStr<Err: Display> + Display> Kind<T> for Text {
-    const FORM: &'static str = "a text";
+    const FORM: &'static str = "a string";
 
     fn read(given: &RawValue) -> Result<T, String> {
         text(given)?.parse().map_err(|error: T::Err| error.to_string())

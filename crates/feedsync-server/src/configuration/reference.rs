@@ -51,7 +51,7 @@ pub fn reference() -> String {
             section = Some(of);
         }
         text.push_str(&format!(
-            "\n### `{}`\n\n{}\n\nIs {}. Default: `{}`. Flag `--{}`, variable `{}`.\n",
+            "\n### `{}`\n\n{}\n\nValue: {}. Default: `{}`. Flag `--{}`, variable `{}`.\n",
             setting.name,
             wrapped(&setting.doc, ""),
             setting.form,

@@ -74,11 +74,11 @@ client_requests = 0
 #[test]
 fn unknown_settings_are_refused_with_name_and_position() {
     let refused = |text: &str| file(text).unwrap_err().to_string();
-    assert_eq!(refused("\nlimit = 1"), "feedsync.toml:2: there is no setting \"limit\"");
+    assert_eq!(refused("\nlimit = 1"), "feedsync.toml:2: unknown setting \"limit\"");
     let unknown = refused("[limits]\n# one\nbody_items = 1\nbody_item = 2\n");
     assert_eq!(
         unknown,
-        "feedsync.toml:4: there is no setting \"limits.body_item\"; did you mean limits.body_items?"
+        "feedsync.toml:4: unknown setting \"limits.body_item\"; did you mean limits.body_items?"
     );
     assert!(refused("[limits\n").starts_with("feedsync.toml:1: "));
     assert!(refused("a = 1\na = 2\n").starts_with("feedsync.toml:2: "));

@@ -74,7 +74,7 @@ pub struct Level(String);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is not a log level: use error, warn, info, debug, trace or off, or PART=LEVEL, \
-separated by commas"
+     separated by commas"
 )]
 pub struct LevelError(String);
 

@@ -97,10 +97,7 @@ impl Range {
             for name in names {
                 if let Some(json) = parameters.json(name)? {
                     let refuse = || {
-                        RefusalKind::QueryParse.with_reason(format!(
-                            "{name} must be a JSON \
-                        string"
-                        ))
+                        RefusalKind::QueryParse.with_reason(format!("{name} must be a JSON string"))
                     };
                     return text(json.root()).map(|key| Some(key.into_owned())).ok_or_else(refuse);
                 }

@@ -211,8 +211,8 @@ pub(super) async fn part(
                 asked.recheck(&database, Need::Administer).await?;
                 asked.alone(name, what).await?;
                 if names_collection(&sent) {
-                    let reason = "only the setting `documents` of a collection can connect it to \
-                    a database";
+                    let reason =
+                        "only the setting `documents` of a collection can connect it to a database";
                     return Err(RefusalKind::BadRequest.with_reason(reason).into());
                 }
                 let security = sent.root();

@@ -244,10 +244,7 @@ pub(super) async fn read(
     let total = bytes.len() as u64;
     let mut all = run_blocking(move || split(&boundary, bytes)).await??.into_iter();
     let (_, document) = all.next().ok_or_else(|| {
-        RefusalKind::BadRequest.with_reason(
-            "The multipart body contains \
-        no document",
-        )
+        RefusalKind::BadRequest.with_reason("The multipart body contains no document")
     })?;
     let sent = Submission::read(Json::read(document)?.root())?;
     quotas::documents(&asked.hub, name, 0, total).await?;
@@ -268,8 +265,7 @@ pub(super) async fn read(
         };
         let place = place.ok_or_else(|| {
             RefusalKind::BadRequest.with_reason(
-                "A part has a file name that the document does \
-            not list as an attachment",
+                "A part has a file name that the document does not list as an attachment",
             )
         })?;
         let attachment = wanted.remove(place);

@@ -93,7 +93,7 @@ impl CouchRequest {
             BridgeStatus::Collection(collection) => {
                 let reason = format!(
                     "the database {name} mirrors the collection {collection}: {what}, or set the \
-                    setting `documents` of the collection to false first"
+                     setting `documents` of the collection to false first"
                 );
                 Err(RefusalKind::Forbidden.with_reason(reason).into())
             }

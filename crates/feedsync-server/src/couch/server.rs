@@ -152,8 +152,8 @@ async fn configuration(
             }
             _ => {
                 let reason = format!(
-                    "{section}/{key} cannot be changed here: change it in the \
-                configuration of the hub"
+                    "{section}/{key} cannot be changed here: change it in the configuration of the \
+                     hub"
                 );
                 Err(RefusalKind::Forbidden.with_reason(reason).into())
             }

@@ -17,7 +17,7 @@ pub struct PublicBase(String);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is not a public base URL: use an absolute http or https URL without user name, query \
-    and fragment"
+     and fragment"
 )]
 pub struct PublicBaseError(String);
 
@@ -84,7 +84,7 @@ pub struct ProxyAddress(String);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "not the address of a proxy: use http:// or https:// with a host and optionally a port, \
-    without user name and path"
+     without user name and path"
 )]
 pub struct ProxyAddressError;
 
@@ -122,8 +122,8 @@ pub struct Origin(String);
 /// Error for a text that is not an origin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is not an origin: use http:// or https:// with a host and optionally a port, \
-without a path"
+    "{0:?} is not an origin: use http:// or https:// with a host and optionally a port, without a \
+     path"
 )]
 pub struct OriginError(String);
 

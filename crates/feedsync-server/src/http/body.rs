@@ -47,12 +47,9 @@ pub(crate) async fn acquire_permit(
     room: &Arc<Semaphore>,
 ) -> Result<BodyPermit, Problem> {
     let one = current_request::key().map(|key| hub.clients.upload(key)).transpose()?;
-    let room = permits::acquire(
-        room,
-        "too many request bodies are being received; try again \
-    later",
-    )
-    .await?;
+    let room =
+        permits::acquire(room, "too many request bodies are being received; try again later")
+            .await?;
     Ok(BodyPermit { _permit: room, _usage: one, large: None })
 }
 
@@ -176,7 +173,7 @@ pub(crate) fn unpack(packed: &[u8], limit: usize) -> Result<Vec<u8>, Problem> {
     unpack_any(packed, limit.min(most)).map_err(|problem| match limit > most {
         true if problem.status() == StatusCode::PAYLOAD_TOO_LARGE => Problem::too_large(format!(
             "the decompressed body exceeds the limit of {limit} bytes, or {MAX_RATIO} times its \
-            compressed size"
+             compressed size"
         )),
         _ => problem,
     })
@@ -189,10 +186,7 @@ pub(crate) fn unpack_any(packed: &[u8], limit: usize) -> Result<Vec<u8>, Problem
     let mut part = vec![0; 64 << 10];
     loop {
         let count = decoder.read(&mut part).map_err(|error| {
-            Problem::bad_request(format!(
-                "the body is not valid gzip data: \
-            {error}"
-            ))
+            Problem::bad_request(format!("the body is not valid gzip data: {error}"))
         })?;
         if count == 0 {
             return Ok(bytes);

@@ -63,10 +63,9 @@ impl Catalogue {
             match walk.next().await {
                 Ok(Some(piece)) => Ok(Some((Bytes::from(piece), (walk, digest, place)))),
                 Ok(None) if walk.digest() == digest => Ok(None),
-                Ok(None) => Err(io::Error::other(
-                    "collections changed while their list was being \
-                sent",
-                )),
+                Ok(None) => {
+                    Err(io::Error::other("collections changed while their list was being sent"))
+                }
                 Err(_) => Err(io::Error::other("the collections cannot be read")),
             }
         });

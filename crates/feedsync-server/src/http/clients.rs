@@ -99,8 +99,7 @@ impl Clients {
             if bucket.tokens < 1.0 {
                 let wait = Duration::from_secs_f64((1.0 - bucket.tokens) / rate);
                 let detail = format!(
-                    "a client may send {} requests per second, and {} at once after a pause; try \
-                    again later",
+                    "a client may send {} requests per second, and {} at once after a pause; try again later",
                     self.limits.client_requests, self.limits.client_burst
                 );
                 return Err(too_many(detail, wait));
@@ -110,8 +109,8 @@ impl Clients {
         let most = self.limits.client_concurrency;
         let detail = || {
             format!(
-                "a client may have {most} concurrent requests; wait until some of \
-        them have finished"
+                "a client may have {most} concurrent requests; wait until some of them have \
+                 finished"
             )
         };
         underway(usage, |usage| &usage.requests, most, detail)
@@ -121,10 +120,7 @@ impl Clients {
     pub(crate) fn follow(&self, key: Key) -> Result<UsageGuard, Problem> {
         let most = self.limits.client_followers;
         let detail = || {
-            format!(
-                "a client may have {most} concurrent event streams; close some of \
-        them first"
-            )
+            format!("a client may have {most} concurrent event streams; close some of them first")
         };
         underway(self.usage(key), |usage| &usage.followers, most, detail)
     }
@@ -134,8 +130,8 @@ impl Clients {
         let most = self.limits.client_uploads;
         let detail = || {
             format!(
-                "a client may send {most} request bodies at the same time; wait \
-        until some of them have finished"
+                "a client may send {most} request bodies at the same time; wait until some of them \
+                 have finished"
             )
         };
         underway(self.usage(key), |usage| &usage.uploads, most, detail)
@@ -148,8 +144,7 @@ impl Clients {
         work.fill(HTML_BYTES_PER_SECOND, HTML_BURST_BYTES);
         if work.tokens <= 0.0 {
             let wait = Duration::from_secs_f64(-work.tokens / HTML_BYTES_PER_SECOND);
-            let detail = "a client may request 4 MiB of sanitized HTML per second, and 256 MiB at \
-            once after a pause; try again later";
+            let detail = "a client may request 4 MiB of sanitized HTML per second, and 256 MiB at once after a pause; try again later";
             return Err(too_many(detail.to_owned(), wait));
         }
         drop(work);
@@ -181,8 +176,7 @@ impl Clients {
         let bytes = bytes as f64;
         if sent.tokens < bytes {
             let detail = format!(
-                "a person may upload {most} bytes of media and blobs per day; nothing was stored, \
-                try again later"
+                "a person may upload {most} bytes of media and blobs per day; nothing was stored, try again later"
             );
             let wait = ((bytes.min(most) - sent.tokens) * DAY / most).ceil() as u64;
             let problem = Problem::quota("person_upload_bytes", detail);

@@ -62,7 +62,7 @@ pub(crate) enum Full {
     /// The address has too many connections without a request.
     #[error(
         "the address already has {0} connections without a complete request, the maximum \
-    (limits.client_unfinished_heads)"
+         (limits.client_unfinished_heads)"
     )]
     Heads(usize),
 }

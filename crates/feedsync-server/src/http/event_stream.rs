@@ -22,8 +22,7 @@ impl FollowerSlot {
     pub(crate) fn take(hub: &Hub) -> Result<Self, Problem> {
         let permit = permits::try_acquire(
             &hub.followers,
-            "this hub has as many open event \
-        streams as its limit allows; try again later",
+            "this hub has as many open event streams as its limit allows; try again later",
         )?;
         let one = current_request::stream_key().map(|key| hub.clients.follow(key)).transpose()?;
         Ok(Self { _permit: permit, _usage: one })

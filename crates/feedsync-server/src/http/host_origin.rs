@@ -42,10 +42,9 @@ pub fn named_host(request: &Request) -> Result<Authority, Problem> {
     let bad = |detail: &str| Problem::bad_request(detail.to_owned());
     let mut named = request.headers().get_all(header::HOST).iter();
     let header = match (named.next(), named.next()) {
-        (Some(host), None) => Some(host.to_str().map_err(|_| {
-            bad("the Host header is not a valid \
-        host")
-        })?),
+        (Some(host), None) => {
+            Some(host.to_str().map_err(|_| bad("the Host header is not a valid host"))?)
+        }
         (None, _) => None,
         (Some(_), Some(_)) => return Err(bad("the request has more than one Host header")),
     };
@@ -75,8 +74,8 @@ fn host(request: &Request, config: &Config) -> Result<Authority, Problem> {
         "foreign-host",
         "Unknown host",
         format!(
-            "this hub does not accept requests for the host {host}: add it to the setting \
-        hosts, or set public_base"
+            "this hub does not accept requests for the host {host}: add it to the setting hosts, \
+             or set public_base"
         ),
     ))
 }

@@ -60,8 +60,8 @@ pub(crate) fn unsupported_media_type(found: &str, accept: HeaderValue) -> Proble
         "unsupported-media-type",
         "Unsupported media type",
         format!(
-            "the media type {found:?} is not accepted here; the Accept header lists the \
-        accepted ones"
+            "the media type {found:?} is not accepted here; the Accept header lists the accepted \
+             ones"
         ),
     )
     .header(header::ACCEPT, accept)

@@ -131,7 +131,7 @@ pub(crate) fn negotiate(
             "Not acceptable",
             format!(
                 "request one of the available media types, or append one of these to the address: \
-                {}",
+                 {}",
                 suffixes(offered)
             ),
         )

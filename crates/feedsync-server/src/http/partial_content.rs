@@ -17,8 +17,8 @@ pub fn refuse(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
         return Ok(());
     }
     let detail = format!(
-        "{method} needs a complete body here, but Content-Range marks this one as a part: send \
-        the whole body without Content-Range"
+        "{method} needs a complete body here, but Content-Range marks this one as a part: send the \
+         whole body without Content-Range"
     );
     Err(Problem::bad_request(detail).with("header", "Content-Range"))
 }

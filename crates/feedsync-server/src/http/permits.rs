@@ -75,8 +75,7 @@ impl LargeBodyBudget {
             MAX_LONG_WAIT,
             &self.room,
             permits,
-            "other large request bodies are being \
-        received; try again later",
+            "other large request bodies are being received; try again later",
         )
         .await
     }

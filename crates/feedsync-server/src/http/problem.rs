@@ -99,8 +99,8 @@ impl Problem {
             StatusCode::INSUFFICIENT_STORAGE,
             "disk-full",
             "The disk of the hub is full",
-            "the disk of the hub is full: nothing was stored. Deletions still work and free \
-            space; the operator of the hub can also free disk space",
+            "the disk of the hub is full: nothing was stored. Deletions still work and free space; \
+             the operator of the hub can also free disk space",
         )
     }
 

@@ -62,12 +62,9 @@ impl ResponseBudget {
 
     /// Waits for a permit.
     pub(crate) async fn permit(&self) -> Result<ResponsePermit, Problem> {
-        let permit = permits::acquire(
-            &self.turns,
-            "too many responses are being prepared; try again \
-            later",
-        )
-        .await?;
+        let permit =
+            permits::acquire(&self.turns, "too many responses are being prepared; try again later")
+                .await?;
         Ok(ResponsePermit { large: Arc::clone(&self.large), _permit: permit })
     }
 

@@ -73,12 +73,9 @@ impl Upload {
 
     /// Stores it under its digest.
     pub(crate) async fn store(self, hub: &Hub) -> Result<(), Problem> {
-        let _held = permits::acquire(
-            &hub.storing,
-            "too many uploads are in progress; try again \
-            later",
-        )
-        .await?;
+        let _held =
+            permits::acquire(&hub.storing, "too many uploads are in progress; try again later")
+                .await?;
         let Self { mut file, length, .. } = self;
         // It is allocated on this thread: each of the many blocking threads would retain as much
         // memory for itself.

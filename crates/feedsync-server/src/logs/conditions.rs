@@ -44,8 +44,8 @@ pub(super) fn required() -> Problem {
         StatusCode::PRECONDITION_REQUIRED,
         "precondition-required",
         "Precondition required",
-        "a change of a log must name its current state: send If-Match with the ETag of the log, \
-        or If-Match: * for any state; to create a log, send POST with If-None-Match: *",
+        "a change of a log must name its current state: send If-Match with the ETag of the log, or \
+         If-Match: * for any state; to create a log, send POST with If-None-Match: *",
     )
     .with("header", "If-Match")
 }
@@ -62,8 +62,8 @@ pub(super) struct ContentRange {
 /// Error for a text that does not describe a part at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "Content-Range does not describe an append: use bytes START-LAST/* or bytes \
-    START-LAST/LENGTH, where LENGTH is LAST + 1"
+    "Content-Range does not describe an append: use bytes START-LAST/* or bytes START-LAST/LENGTH, \
+     where LENGTH is LAST + 1"
 )]
 pub(super) struct ContentRangeError;
 

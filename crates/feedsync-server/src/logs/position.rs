@@ -55,7 +55,7 @@ pub(super) fn position_mismatch(place: LogPosition) -> Problem {
         "precondition-failed",
         "Precondition failed",
         "the log is not in the state that the request names; the ETag header names its current \
-        state",
+         state",
     );
     with_position(problem, place)
 }
@@ -74,8 +74,7 @@ pub(super) fn absent(name: &CollectionName, log: Option<&Log>) -> Problem {
     match log {
         Some(_) => gone("the log was removed; a POST with If-None-Match: * creates a new one"),
         None => Problem::not_found(format!(
-            "there is no log of {name}; a POST with If-None-Match: * \
-            creates it"
+            "there is no log of {name}; a POST with If-None-Match: * creates it"
         )),
     }
 }
@@ -85,10 +84,8 @@ pub(super) fn generation_removed(base: &PublicBase, name: &CollectionName, log: 
     let mut headers = HeaderMap::new();
     append_link(&mut headers, &base.url(&super::path(name)), "successor-version");
     links(&mut headers, base, name, log);
-    let problem = gone(
-        "this generation is no longer stored; the Link header names the current \
-    log",
-    );
+    let problem =
+        gone("this generation is no longer stored; the Link header names the current log");
     let links = headers.into_iter().map(|(_, link)| link);
     links.fold(problem, |problem, link| problem.header(header::LINK, link))
 }
@@ -120,7 +117,7 @@ pub(super) fn refused(name: &CollectionName, outcome: LogOutcome) -> Problem {
         ),
         LogOutcome::NotCovered(log) => conflict(
             "the snapshot must cover a part of the current log, and more than the stored snapshot \
-            does",
+             does",
             log.place,
         ),
         LogOutcome::Done(_) | LogOutcome::Repeated { .. } => Problem::internal(),

@@ -55,10 +55,7 @@ pub(crate) async fn read(call: Call) -> Result<Response, Problem> {
     let name = call.segment("name");
     let asset = [&*STYLE, &*SCRIPT, &*READING].into_iter().find(|asset| asset.name == name);
     let asset = asset.ok_or_else(|| {
-        Problem::not_found(
-            "this file belongs to another version of \
-    the hub: reload the page",
-        )
+        Problem::not_found("this file belongs to another version of the hub: reload the page")
     })?;
     let mut headers = http::HeaderMap::new();
     let forever = HeaderValue::from_static("public, max-age=31536000, immutable");

@@ -23,8 +23,8 @@ use crate::pages::form::{Form, Posted, item_page};
 use crate::pages::form_token::STALE;
 use crate::pages::item::{Fields, Refused, found, label, shown};
 
-const ITEM_CHANGED: &str = "The item has changed since you opened this page. The page shows the current version: check \
-    it and try again.";
+const ITEM_CHANGED: &str = "The item has changed since you opened this page. The page shows the \
+current version: check it and try again.";
 
 const BLANK: &str =
     "The item was deleted, and its content was dropped. Enter a title or a content to restore it.";
@@ -84,7 +84,7 @@ async fn gone(hub: &Hub, call: &Call, form: &Form, problem: Problem) -> Result<R
         content: form.lines("content"),
         error:
             "The item that you were editing no longer exists. Your text is in the form below: you \
-            can save it as a new item."
+             can save it as a new item."
                 .to_owned(),
         ..Draft::default()
     };

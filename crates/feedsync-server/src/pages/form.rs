@@ -59,12 +59,8 @@ impl Form {
         }
         let _permit = body::acquire_permit(hub, &hub.uploads).await?;
         let bytes = body::read(hub, headers, body, hub.config.limits.body_bytes).await?;
-        let text = String::from_utf8(bytes).map_err(|_| {
-            Problem::bad_request(
-                "the form is not \
-        UTF-8",
-            )
-        })?;
+        let text =
+            String::from_utf8(bytes).map_err(|_| Problem::bad_request("the form is not UTF-8"))?;
         Ok(Self(Query::form(&text)?))
     }
 

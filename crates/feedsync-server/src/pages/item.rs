@@ -251,7 +251,7 @@ fn said(word: Option<&str>) -> &'static str {
         "resolved" => "The conflicts were resolved.",
         "beside" => {
             "Somebody else changed the item while you were editing it. Both versions were kept as \
-            a conflict."
+             a conflict."
         }
         _ => "",
     }

@@ -43,10 +43,7 @@ impl Upload {
         let bytes = body::read(hub, &call.headers, body, hub.config.limits.body_bytes).await?;
         call.recheck_if_slow(hub).await?;
         Self::parse(&bytes, boundary).ok_or_else(|| {
-            Problem::bad_request(
-                "the body is not a valid \
-        multipart/form-data form with a file",
-            )
+            Problem::bad_request("the body is not a valid multipart/form-data form with a file")
         })
     }
 

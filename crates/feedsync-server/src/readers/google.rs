@@ -67,13 +67,8 @@ async fn carry_out(
                 Discovery::New(found) => Ok(reading.subscribe_to(found, None, None).await?),
                 Discovery::NotFound(error) => Err(error.to_string()),
             };
-            let added = added.and_then(|added| {
-                added.ok_or(
-                    "no subscription to this \
-            feed"
-                        .to_owned(),
-                )
-            });
+            let added =
+                added.and_then(|added| added.ok_or("no subscription to this feed".to_owned()));
             google::quick_added(&address, added.as_ref().map_err(String::as_str))
         }
         Request::Export => google::export(reading.person.opml("Subscriptions").await?),

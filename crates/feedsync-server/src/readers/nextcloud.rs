@@ -93,11 +93,9 @@ async fn carry_out(
                 // A slow site must not block the reading of other requests.
                 drop(sent);
                 match reading.find(&address).await? {
-                    Discovery::Known(_) => nextcloud::refuse(
-                        409,
-                        "there is already a \
-                    subscription to this feed",
-                    ),
+                    Discovery::Known(_) => {
+                        nextcloud::refuse(409, "there is already a subscription to this feed")
+                    }
                     Discovery::NotFound(error) => nextcloud::refuse(422, &error.to_string()),
                     Discovery::New(found) => {
                         let newest = reading.newest().await?;

@@ -101,12 +101,18 @@ async fn details_are_set_over_http_and_those_that_cannot_be_are_refused() {
     assert_eq!(again.status(), StatusCode::OK, "what was read can be written back");
     assert_eq!(json(again).await, described);
     for (body, said) in [
-        (json!({ "author": "" }), "the setting author cannot be"),
-        (json!({ "rights": 3 }), "it is a text"),
-        (json!({ "subtitle": "x".repeat(4_097) }), "it has more than 4096 bytes"),
-        (json!({ "markup": { "format": "rss", "pieces": ["</channel>"] } }), "piece 1 is not one"),
-        (json!({ "markup": { "format": "rss", "pieces": ["<item/>"] } }), "\"item\", cannot stand"),
-        (json!({ "markup": "<x/>" }), "the setting markup cannot be"),
+        (json!({ "author": "" }), "for the setting author: "),
+        (json!({ "rights": 3 }), "must be a string"),
+        (json!({ "subtitle": "x".repeat(4_097) }), "has more than 4096 bytes"),
+        (
+            json!({ "markup": { "format": "rss", "pieces": ["</channel>"] } }),
+            "piece 1 of the markup is not exactly one",
+        ),
+        (
+            json!({ "markup": { "format": "rss", "pieces": ["<item/>"] } }),
+            "\"item\", is not allowed",
+        ),
+        (json!({ "markup": "<x/>" }), "for the setting markup: "),
     ] {
         let response = put(body.clone()).await;
         assert!(response.status().is_client_error(), "{body}");

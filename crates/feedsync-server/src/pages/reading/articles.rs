@@ -176,8 +176,7 @@ pub(super) fn said(word: &str) -> &'static str {
         "starred" => "Starred.",
         "unstarred" => "Star removed.",
         "all" => {
-            "Marked as read. Articles that arrived since the list was loaded are not \
-        affected."
+            "Marked as read. Articles that arrived since the list was loaded are not affected."
         }
         "tagged" => "Tagged.",
         "untagged" => "Tag removed.",

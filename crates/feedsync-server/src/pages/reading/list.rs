@@ -55,8 +55,8 @@ impl List {
         lists.extend(tag.map(ListSource::Tag));
         lists.extend(is_set("starred").then_some(ListSource::Starred));
         if lists.len() > 1 {
-            let detail = "a list shows only one of: a feed, a folder, a tag, or the starred \
-            articles";
+            let detail =
+                "a list shows only one of: a feed, a folder, a tag, or the starred articles";
             return Err(Problem::bad_request(detail));
         }
         let words = query.text("q").unwrap_or_default().trim().to_owned();
