@@ -320,7 +320,7 @@ fn people_see_and_steer_the_gateway_by_the_keyboard() {
     browser.go(&format!("{}/", gateway.control));
     browser.sees("feedsync gateway open");
     browser.go(gateway.run(&["open"])["url"].as_str().unwrap());
-    browser.sees("Nothing is subscribed to yet.");
+    browser.sees("There are no subscriptions yet.");
     browser.names_are_complete();
     browser.fits("gateway-empty");
     browser.tab_to("Address of the feed");
@@ -329,22 +329,22 @@ fn people_see_and_steer_the_gateway_by_the_keyboard() {
     browser.press("edit");
     browser.tab_to("Subscribe");
     browser.press(support::browser::ENTER);
-    browser.sees("It is subscribed to.");
+    browser.sees("Subscribed.");
     browser.sees("WAITING");
-    browser.tab_to("Stay off the network");
+    browser.tab_to("Go offline");
     browser.press(support::browser::ENTER);
-    browser.sees("The network is not used");
+    browser.sees("Offline mode");
     assert_eq!(gateway.put(&format!("{origin}/feed/entry"), &entry("three litres")), 200);
-    browser.sees("1 edit on their way");
+    browser.sees("1 edit pending");
     browser.names_are_complete();
     browser.fits("gateway-home");
     browser.go(&format!("{}/pages/outbox", gateway.control));
-    browser.sees("It waits until the network is used again");
+    browser.sees("It waits until the gateway uses the network again");
     browser.names_are_complete();
     browser.fits("gateway-outbox");
     server.answers("PUT", "/feed/entry", 409, ATOM, &entry("four litres"));
     gateway.run(&["online"]);
-    browser.sees("No edit is on its way.");
+    browser.sees("There are no pending edits.");
     browser.go(&format!("{}/pages/errors", gateway.control));
     browser.sees("409 Conflict");
     browser.names_are_complete();
@@ -358,16 +358,16 @@ fn people_see_and_steer_the_gateway_by_the_keyboard() {
     browser.names_are_complete();
     browser.fits("gateway-error");
     server.answers("PUT", "/feed/entry", 200, ATOM, &entry("three litres"));
-    browser.tab_to("Make it again");
+    browser.tab_to("Apply again");
     browser.press(support::browser::ENTER);
-    browser.sees("The edit is made again");
+    browser.sees("The edit is applied again");
     browser.sees("There are no errors.");
     let end = Instant::now() + TIMEOUT;
     while server.asked("PUT", "/feed/entry").len() < 2 {
         assert!(Instant::now() < end, "it is not sent again");
         std::thread::sleep(Duration::from_millis(20));
     }
-    browser.tab_to("Close for this browser");
+    browser.tab_to("Sign out this browser");
     browser.press(support::browser::ENTER);
     browser.sees("feedsync gateway open");
     let complaints = browser.complaints();

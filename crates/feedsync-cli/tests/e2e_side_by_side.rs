@@ -114,7 +114,7 @@ fn once_there_is_a_user_a_gateway_signs_in_and_says_why_it_does_not_fetch() {
         (told[0]["state"] == "PAUSED").then_some(()).ok_or_else(|| told.to_string())
     });
     let status = place.run(&["--data", "gateway", "gateway", "status"]);
-    let why = format!("1 is paused because {notes} asks for other credentials (401");
+    let why = format!("1 is paused because {notes} needs other credentials (401");
     assert!(status.out.contains(&why), "{}", status.out);
     assert!(status.out.contains("gateway resume 1"), "{}", status.out);
     let program = Application::new(Route::Reverse(gateway.address.clone()), None);

@@ -75,7 +75,7 @@ fn a_collection_exported_to_a_web_server_is_followed_by_others() {
     reader.add("mine", "x");
     reader.ok(&["sync"]);
     assert_eq!(reader.state().len(), 3);
-    reader.run(&["sync", "notes", "--push"]).fails(4, "can only be read");
+    reader.run(&["sync", "notes", "--push"]).fails(4, "read-only");
 }
 
 /// The usage model of FeedSync 1.3 and 1.4 with files alone, in every format. After a purge, one subscriber was

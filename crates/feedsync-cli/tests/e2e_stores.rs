@@ -75,8 +75,8 @@ fn commands_work_on_a_database_as_on_a_directory() {
             found["check"] == check && found["message"].as_str().unwrap().contains(text)
         })
     };
-    assert!(found("database", "items whose number of conflicts is wrong: 1"), "{report}");
-    assert!(found("database", "purged items of no collection: 1"), "{report}");
+    assert!(found("database", "items with a wrong count of conflicts: 1"), "{report}");
+    assert!(found("database", "purged items without a collection: 1"), "{report}");
     assert!(found("counts", "it is said to hold 7 items"), "{report}");
 }
 

@@ -79,7 +79,7 @@ fn collections_are_created_listed_renamed_and_dropped() {
     desk.ok(&["create", "notes", "--title", "My notes", "--format", "rss"]);
     desk.run(&["create", "notes"]).fails(1, "already a collection notes");
     desk.run(&["create", "Notes"]).fails(2, "lower-case");
-    desk.run(&["create", "other", "--format", "xhtml"]).fails(2, "atom, rss, opml, json, pox");
+    desk.run(&["create", "other", "--format", "xhtml"]).fails(2, "atom, rss, opml, json or pox");
     desk.add("a", "b");
     let list = desk.json(&["list"]);
     assert_eq!(list[0]["name"], "notes");

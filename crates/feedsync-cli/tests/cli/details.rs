@@ -69,8 +69,8 @@ fn details_that_a_person_set_stay_when_a_feed_is_imported() {
         .write("plain.atom", "<feed xmlns=\"http://www.w3.org/2005/Atom\"><title>t</title></feed>");
     let long = format!("rights={}", "x".repeat(4_097));
     for (wrong, code, said) in [
-        ("author=", 1, "the setting author cannot be \"\": it is empty"),
-        (&*long, 1, "the setting rights cannot be what was given: it has more than 4096 bytes"),
+        ("author=", 1, "invalid value \"\" for the setting author: must not be empty"),
+        (&*long, 1, "invalid value (not shown) for the setting rights: has more than 4096 bytes"),
         ("markup=none.rss", 3, "no such file"),
         ("markup=plain.atom", 1, "plain.atom: there is no markup of other namespaces at its head"),
     ] {

@@ -216,7 +216,7 @@ fn a_backup_says_which_log_is_damaged_and_holds_all_else() {
         run.out.starts_with("fault: logs: notes: the store is damaged: the log file "),
         "{run:?}"
     );
-    assert!(run.out.contains(" is missing; of its 3 bytes the backup holds 0"), "{}", run.out);
+    assert!(run.out.contains(" is missing; of its 3 bytes the backup has 0"), "{}", run.out);
     assert!(run.out.ends_with("\nbacked up to desk.db, with 1 fault\n"), "{}", run.out);
     let run = desk.run(&["backup", "desk.db", "--json"]);
     let report: serde_json::Value = serde_json::from_str(&run.out).unwrap();

@@ -131,7 +131,7 @@ fn outbox_counts_the_changes_of_newsreaders_that_wait() {
         said.starts_with(&format!("1 change of newsreaders (miniflux) for {server}")),
         "{said}"
     );
-    assert!(said.ends_with(" wait until the network is used again\n"), "{said}");
+    assert!(said.ends_with(" wait until the gateway uses the network again\n"), "{said}");
     let json: serde_json::Value = serde_json::from_str(&outbox(&["--json"])).unwrap();
     assert_eq!(json["edits"], serde_json::json!([]));
     let waiting = &json["newsreaders"][0];
@@ -142,7 +142,7 @@ fn outbox_counts_the_changes_of_newsreaders_that_wait() {
 fn invalid_options_are_refused_with_the_reason() {
     let place = TestDirectory::new();
     for (arguments, word) in [
-        (["--mount", "http=http://example.org/"], "not a name for a mount"),
+        (["--mount", "http=http://example.org/"], "not a mount name"),
         (["--mount", "notes"], "NAME=URL"),
         (["--allow", "http://example.org/"], "not a host"),
         (["--allow-origin", "example.org"], "not an origin"),
@@ -227,10 +227,10 @@ fn gateway_commands_exit_with_the_code_of_their_result() {
     let there = ["status", "--control", &control];
     run("gw", &there).fails(1, "another data directory");
     drop(other);
-    run("gw", &there).fails(4, "no gateway answers");
+    run("gw", &there).fails(4, "no gateway responds");
     drop(gateway);
     for arguments in asked {
-        run("gw", arguments).fails(4, "no gateway answers");
+        run("gw", arguments).fails(4, "no gateway responds");
     }
     let token = place.path("gw").join("gateway/control.token");
     std::fs::remove_file(&token).unwrap();

@@ -50,7 +50,7 @@ fn answer_that_ends_early_is_reported_soon() {
         [&["log", "snapshot", &log][..], &["reader", "sync", &log], &["log", "tail", &log]]
     {
         let run = fails_within(&place, SOON, command);
-        let said = format!("{log}: the answer of {host} ended after 7 of 1000 bytes");
+        let said = format!("{log}: the response of {host} ended after 7 of 1000 bytes");
         assert!(run.err.contains(&said), "{}", run.err);
     }
 }

@@ -146,11 +146,11 @@ fn insecure_or_redirected_logins_are_not_stored() {
     let place = TestDirectory::new();
     let desk = place.desk("desk");
     let hub = Guarded::start();
-    login(&place, &["http://hub.example/"], TOKEN).fails(1, "https only");
+    login(&place, &["http://hub.example/"], TOKEN).fails(1, "only over https");
     login(&place, &[&hub.url.replace("http://", "http://anna:secret@")], TOKEN)
         .fails(2, "a name or a password");
     login(&place, &["ftp://hub.example/"], TOKEN).fails(2, "only http and https");
-    login(&place, &[&hub.url], "no token\n").fails(1, "a token is");
+    login(&place, &[&hub.url], "no token\n").fails(1, "a token can have");
     login(&place, &[&hub.url], "\n").fails(2, "nothing was given");
     assert_eq!(hub.count(), 0);
     login(&place, &["http://127.0.0.1:1"], TOKEN).fails(4, "127.0.0.1:1");

@@ -74,8 +74,8 @@ fn moves_that_cannot_be_are_refused_by_name_and_change_nothing() {
         ("a", &["--under", "a"][..], 1, "a cannot be moved under itself"),
         ("a", &["--under", "b"], 1, "a cannot be moved under b, which is inside a"),
         ("a", &["--under", "c"], 1, "a cannot be moved under c, which is inside a"),
-        ("b", &["--under", "a"], 1, "b is under a already"),
-        ("a", &["--top"], 1, "a is at the top already"),
+        ("b", &["--under", "a"], 1, "b is already under a"),
+        ("a", &["--top"], 1, "a is already at the top"),
         ("a", &["--under", "d"], 1, "d is deleted, so nothing can be moved under it"),
         ("a", &["--under", "none"], 3, "there is no item none in feeds"),
         ("none", &["--top"], 3, "there is no item none in feeds"),
@@ -88,7 +88,7 @@ fn moves_that_cannot_be_are_refused_by_name_and_change_nothing() {
     place.write("entry.json", entry);
     desk.ok(&["add", "feeds", "--file", "entry.json", "--id", "entry"]);
     desk.run(&["move", "feeds", "entry", "--under", "a"])
-        .fails(1, "entry is an item in json, and only outlines of opml can be moved");
+        .fails(1, "entry is an item in the format json, and only OPML outlines can be moved");
     let updated = |text: &str| {
         let body = text.split_once("<body>").unwrap().1;
         body.split("entry").next().unwrap().matches("sx:history").count()
@@ -127,7 +127,7 @@ fn an_outline_of_a_file_moves_and_the_document_with_it() {
     run(&["file", "add", "notes.atom", "--title", "x", "--id", "x"]);
     place
         .run(&["file", "move", "notes.atom", "x", "--top"])
-        .fails(1, "x is an item in atom, and only outlines of opml can be moved");
+        .fails(1, "x is an item in the format atom, and only OPML outlines can be moved");
 }
 
 /// A document without information about positions: the outlines keep the order and nesting of the document.

@@ -195,7 +195,7 @@ fn debug_log_shows_each_step_of_a_sync() {
     };
     let log = sync("debug");
     for step in
-        ["the kind of the remote is known", "a page was read", "offering changes", "synchronised"]
+        ["the kind of the remote is known", "read a page", "sending changes", "synchronised"]
     {
         let line = log.lines().find(|line| line.contains(step));
         let line = line.unwrap_or_else(|| panic!("{step}: {log}"));

@@ -30,7 +30,7 @@ fn users_are_added_listed_disabled_and_removed() {
     assert_eq!(desk.json(&["user", "list"]), serde_json::json!([]));
     assert!(desk.ok(&["user", "list"]).contains("no users"));
     let first = &["user", "add", "otto", "--no-password"];
-    desk.run(first).fails(1, "the first one has to administer");
+    desk.run(first).fails(1, "make the first user an administrator");
     let run = with(&place, &["user", "add", "Anna", "--password-stdin"], PASSWORD);
     run.fails(2, "Anna");
     let place = TestDirectory::new();

@@ -84,27 +84,32 @@ fn settings_are_changed_all_or_none() {
     );
     assert_eq!(settings["partial"], serde_json::json!({"age": "30d", "count": 50}));
     for (wrong, code, said) in [
-        ("colour=blue", 1, "there is no setting colour\n"),
-        ("pubilc=true", 1, "there is no setting pubilc; did you mean public?"),
+        ("colour=blue", 1, "unknown setting colour\n"),
+        ("pubilc=true", 1, "unknown setting pubilc; did you mean public?"),
         (
             "partial.age=soon",
             1,
-            "the setting partial.age cannot be \"soon\": \"soon\" is not a period",
+            "invalid value \"soon\" for the setting partial.age: \"soon\" is not a period",
         ),
         ("partial.count=x", 1, "a whole number"),
-        ("partial.agee=3d", 1, "there is no setting partial.agee; did you mean partial.age?"),
+        ("partial.agee=3d", 1, "unknown setting partial.agee; did you mean partial.age?"),
         ("partial=3", 2, "no setting partial"),
-        ("keep.years=3", 1, "there is no setting keep.years\n"),
-        ("keep.ages=3d", 1, "there is no setting keep.ages; did you mean keep.age?"),
+        ("keep.years=3", 1, "unknown setting keep.years\n"),
+        ("keep.ages=3d", 1, "unknown setting keep.ages; did you mean keep.age?"),
         ("keep=3", 2, "no setting keep"),
         ("drafts.x=true", 2, "no setting"),
         ("keep.count=-1", 1, "a whole number"),
-        ("keep.age=90", 1, "the setting keep.age cannot be \"90\": \"90\" is not a period"),
-        ("drafts=maybe", 1, "the setting drafts cannot be \"maybe\": it is true or false"),
+        ("keep.age=90", 1, "invalid value \"90\" for the setting keep.age: \"90\" is not a period"),
+        (
+            "drafts=maybe",
+            1,
+            "invalid value \"maybe\" for the setting drafts: must be true or false",
+        ),
         (
             "conflicts=mine",
             1,
-            "the setting conflicts cannot be \"mine\": it is one of keep, latest, undeleted",
+            "invalid value \"mine\" for the setting conflicts: must be one of keep, latest, \
+             undeleted",
         ),
         ("drafts", 2, "NAME=VALUE"),
         ("categories=none.xml", 3, "no such file"),

@@ -49,7 +49,7 @@ fn subscriptions_keep_the_position_that_the_user_chose() {
     );
     let run =
         desk.run(&["reader", "subscribe", "https://a.example/", "--after", "https://x.example/"]);
-    run.fails(3, "https://x.example/ is no other subscription");
+    run.fails(3, "https://x.example/ is not another subscription");
     // Imported subscriptions come last in their folders, in the order of the imported list.
     place.write("list.opml", &sound_list());
     desk.ok(&["reader", "import", "list.opml"]);
