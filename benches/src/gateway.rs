@@ -148,7 +148,7 @@ fn candidate(name: &'static str, process: u32, address: &str, path: &str) -> Can
 
 /// A feed with a number of entries.
 fn listing(entries: usize) -> String {
-    let content = "What a person writes down takes about as much room as this. ".repeat(14);
+    let content = "This sentence is about as long as one that a person writes. ".repeat(14);
     let entry = |number: usize| {
         format!(
             "<entry><id>urn:x:{number}</id><title>Note {number}</title>\
