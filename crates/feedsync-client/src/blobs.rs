@@ -103,7 +103,7 @@ impl Run<'_> {
                 }
             }
             let Some(bytes) = self.endpoint.blob(digest).await? else {
-                self.warn_of(digest, "it is not here either");
+                self.warn_of(digest, "neither the hub nor this endpoint has it");
                 continue;
             };
             match self.fetcher.fetch(Request::put(url, "application/octet-stream", bytes)).await {

@@ -62,7 +62,7 @@ pub enum Warning {
     #[error("the complete feed could not be read, so nothing was discarded: {0}")]
     Complete(String),
     /// The remote accepts no pushes. It is offered changes again when there are new ones, and after an hour.
-    #[error("the remote takes no changes from us: {0}")]
+    #[error("the remote accepts no changes from here: {0}")]
     ReadOnly(String),
     /// A feed names a hub on another server.
     #[error("the feed names a hub on another server, which is ignored: {0}")]

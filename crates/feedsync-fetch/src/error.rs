@@ -53,7 +53,7 @@ pub enum FetchError {
         reason: String,
     },
     /// There was no response: no such name, no route, or connection refused.
-    #[error("{url}: cannot be reached: {reason}")]
+    #[error("{url}: cannot connect: {reason}")]
     Unreachable {
         /// Requested address.
         url: String,
@@ -67,7 +67,7 @@ pub enum FetchError {
         url: String,
     },
     /// The response was interrupted.
-    #[error("{url}: the answer broke off: {reason}")]
+    #[error("{url}: the response was interrupted: {reason}")]
     Interrupted {
         /// Requested address.
         url: String,

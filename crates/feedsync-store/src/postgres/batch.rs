@@ -67,7 +67,7 @@ pub(super) async fn submit(
     if node.queues.push(&name, Task { work, answer }) {
         tokio::spawn(commit_all(node, name));
     }
-    let ended = |_| StoreError::Unknown("the work ended before its answer".to_owned());
+    let ended = |_| StoreError::Unknown("a store task ended without a result".to_owned());
     outcome.await.map_err(ended)?
 }
 

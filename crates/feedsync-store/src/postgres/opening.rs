@@ -68,10 +68,10 @@ impl Node {
         let (fsync, encoding): (&str, &str) = (rows::get(&row, 0)?, rows::get(&row, 1)?);
         match (fsync, encoding) {
             ("on", "UTF8") => Ok(()),
-            ("on", _) => Err(self.wrong("the database's encoding must be UTF8")),
-            _ => {
-                Err(self.wrong("the server runs with fsync = off and would lose what it confirms"))
-            }
+            ("on", _) => Err(self.wrong("the encoding of the database must be UTF8")),
+            _ => Err(self.wrong(
+                "the server runs with fsync = off and can lose confirmed changes: set fsync = on",
+            )),
         }
     }
 }
