@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use feedsync_formats::FeedDetails;
 use feedsync_store::{
     Alteration, AlterationDecision, AuditAction, Collection, CollectionChange, CollectionName,
-    CreationContext, NewCollection, StoreError, StoreExt as _,
+    CreationContext, ItemStoreExt as _, NewCollection, StoreError,
 };
 
 use crate::actor::Actor;

@@ -1,7 +1,5 @@
 //! The collection that owns a database.
 
-use std::sync::Arc;
-
 use feedsync_couch::{DatabaseName, Json};
 use feedsync_store::{CollectionName, Database, StoreError};
 
@@ -39,7 +37,7 @@ impl Endpoint {
         feed_id: Option<&str>,
     ) -> Result<bool, StoreError> {
         let Ok(name) = name.as_str().parse::<DatabaseName>() else { return Ok(false) };
-        let Some(found) = Arc::clone(&self.store).databases().database(&name).await? else {
+        let Some(found) = self.store.database(&name).await? else {
             return Ok(false);
         };
         Ok(self.database_owner(&found, feed_id).await? == DatabaseOwner::Other)

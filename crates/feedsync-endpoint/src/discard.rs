@@ -9,8 +9,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use feedsync_core::{Incorporation, Item, ItemId, Timestamp, Version, incorporate};
 use feedsync_store::{
-    ChangeNumber, CollectionName, DiscardedId, Origin, PageLimit, Put, RemoteId, Snapshot,
-    StoreExt, StoredItem, Write,
+    ChangeNumber, CollectionName, DiscardedId, ItemStoreExt, Origin, PageLimit, Put, RemoteId,
+    Snapshot, StoredItem, Write,
 };
 
 use crate::edit::Edited;

@@ -87,7 +87,7 @@ const MIN_SUPERSEDED_BYTES: u64 = 1 << 20;
 impl Endpoint {
     /// Returns the databases of documents.
     pub fn databases(&self) -> Arc<dyn Databases> {
-        Arc::clone(&self.store).databases()
+        Arc::clone(&self.store) as Arc<dyn Databases>
     }
 
     /// Deletes the bodies of superseded revisions, and attachments that no revision names.

@@ -7,8 +7,8 @@ use feedsync_core::{
 };
 use feedsync_formats::{Entry, entry, truncate};
 use feedsync_store::{
-    ChangeNumber, Collection, CollectionName, Moment, Origin, Put, Snapshot, StoreExt, StoredItem,
-    Write,
+    ChangeNumber, Collection, CollectionName, ItemStoreExt, Moment, Origin, Put, Snapshot,
+    StoredItem, Write,
 };
 
 use crate::endpoint::{Endpoint, blobs_of, bounded, cleaned};

@@ -23,7 +23,7 @@ use feedsync_core::{
     Sequence, Stamp, Timestamp, Update, Updates, incorporate, line,
 };
 use feedsync_store::{
-    CollectionName, Digest, Origin, PageLimit, Put, Snapshot, StoreExt, StoredItem, Write,
+    CollectionName, Digest, ItemStoreExt, Origin, PageLimit, Put, Snapshot, StoredItem, Write,
 };
 
 use crate::endpoint::{Endpoint, blobs_of, bounded, cleaned};

@@ -12,8 +12,8 @@ use feedsync_core::{
 };
 use feedsync_formats::without_server_parts;
 use feedsync_store::{
-    CollectionName, Origin, Put, RemoteId, RemoteState, Snapshot, StoreError, StoreExt, StoredItem,
-    Write,
+    CollectionName, ItemStoreExt, Origin, Put, RemoteId, RemoteState, Snapshot, StoreError,
+    StoredItem, Write,
 };
 
 use crate::endpoint::{Endpoint, blobs_of, bounded};

@@ -10,7 +10,7 @@ use feedsync_core::{
     Base, Creation, Edit, History, Item, ItemId, Payload, Sequence, Update, Updates,
 };
 use feedsync_store::{
-    ChangeNumber, Collection, CollectionName, Moment, Snapshot, StoreExt, StoredItem, Write,
+    ChangeNumber, Collection, CollectionName, ItemStoreExt, Moment, Snapshot, StoredItem, Write,
 };
 
 use crate::edit::Change;

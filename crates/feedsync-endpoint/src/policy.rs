@@ -7,7 +7,7 @@
 
 use feedsync_core::{Item, ItemId, Keep, Payload, Resolution, Resolved, Timestamp, Version};
 use feedsync_store::{
-    Collection, CollectionName, Origin, PageLimit, Put, Selection, Snapshot, StoreExt, Write,
+    Collection, CollectionName, ItemStoreExt, Origin, PageLimit, Put, Selection, Snapshot, Write,
 };
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@
 
 use feedsync_core::ItemId;
 use feedsync_store::{
-    Collection, CollectionName, Moment, PageLimit, Snapshot, StoreExt, StoredItem, Write,
+    Collection, CollectionName, ItemStoreExt, Moment, PageLimit, Snapshot, StoredItem, Write,
 };
 
 use crate::endpoint::Endpoint;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use feedsync_core::{By, Item, ItemId, Payload, Sequence, Version, line};
 use feedsync_store::{
-    Collection, CollectionName, Origin, PageLimit, Put, Snapshot, StoreExt, StoredItem, Write,
+    Collection, CollectionName, ItemStoreExt, Origin, PageLimit, Put, Snapshot, StoredItem, Write,
 };
 
 use crate::endpoint::{Endpoint, blobs_of};

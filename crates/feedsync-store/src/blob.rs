@@ -68,7 +68,7 @@ fn nibble(digit: u8) -> Result<u8, DigestError> {
 }
 
 /// Moment of storing before which a request for a blob renews it, so that it is not swept.
-pub(crate) fn stale_before(now: Moment) -> Moment {
+pub fn stale_before(now: Moment) -> Moment {
     const HOUR: u64 = 3_600_000_000;
     Moment::from_micros(now.micros().saturating_sub(HOUR))
 }

@@ -62,7 +62,7 @@ impl Collection {
 
     /// Whether subscribers have a change to read that they did not have before. Marking changes as shown to
     /// others is not such a change.
-    pub(crate) fn has_changes_since(&self, before: &Self) -> bool {
+    pub fn has_changes_since(&self, before: &Self) -> bool {
         self.unsent() != before.unsent()
     }
 
@@ -71,8 +71,8 @@ impl Collection {
         Self { sent: ChangeNumber::ZERO, ..self.clone() }
     }
 
-    /// A new collection, with a new feed id.
-    pub(crate) fn created(new: NewCollection, epoch: Epoch, environment: &dyn Environment) -> Self {
+    /// A new collection, with a new feed id. A store takes the random number of the epoch first.
+    pub fn created(new: NewCollection, epoch: Epoch, environment: &dyn Environment) -> Self {
         let now = environment.now();
         Self {
             name: new.name,
@@ -93,8 +93,9 @@ impl Collection {
         }
     }
 
-    /// Applies a change at this moment, as [`Store::alter_collection`](crate::Store::alter_collection) does.
-    pub(crate) fn change_at(&mut self, change: CollectionChange, now: Moment) {
+    /// Applies a change at this moment, as [`ItemStore::alter_collection`](crate::ItemStore::alter_collection)
+    /// does.
+    pub fn change_at(&mut self, change: CollectionChange, now: Moment) {
         let before = self.clone();
         self.change(change);
         // The name is not part of the collection's contents.
@@ -162,7 +163,7 @@ pub enum Alteration {
 
 impl Alteration {
     /// Whether subscribers of the collection have a change to read.
-    pub(crate) fn has_visible_change(&self, collection: &Collection) -> bool {
+    pub fn has_visible_change(&self, collection: &Collection) -> bool {
         match self {
             Self::Keep => false,
             Self::Change(change) => {

@@ -49,6 +49,18 @@ impl Entry {
 }
 
 impl Snapshot {
+    /// The input of a decision, for a store that makes one: the current state, with an entry for each key of
+    /// the update. The entries of a key that is new have their default value.
+    pub fn new(
+        identity: Identity,
+        collection: Collection,
+        entries: BTreeMap<ItemId, Entry>,
+        environment: Arc<dyn Environment>,
+    ) -> Self {
+        let now = environment.now();
+        Self { identity, collection, now, entries, environment }
+    }
+
     /// This endpoint.
     pub fn identity(&self) -> &Identity {
         &self.identity

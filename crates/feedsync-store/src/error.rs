@@ -49,6 +49,9 @@ pub enum StoreError {
     /// this program.
     #[error("internal error: invalid change: {0}")]
     Decision(String),
+    /// The store has no such part: it stores items only.
+    #[error("this store has no {0}")]
+    Unsupported(&'static str),
     /// A collection has used all its change numbers.
     #[error("the collection {0} has used all its change numbers; export it into a new one")]
     NumbersExhausted(CollectionName),

@@ -17,6 +17,11 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// The identity of a new endpoint. Its first incarnation takes the next random number of the environment.
+    pub fn founded(name: &EndpointName, environment: &dyn Environment) -> Self {
+        Self { name: name.clone(), by: mint(name, environment), retired: Vec::new() }
+    }
+
     /// Whether an authoring line is an incarnation of this endpoint.
     pub fn is_incarnation(&self, by: &By) -> bool {
         *by == self.by || self.retired.contains(by)

@@ -180,7 +180,7 @@ pub enum LogOutcome {
     NotCovered(Log),
 }
 
-/// The part of a store that holds logs; the guarantees of [`Store`](crate::Store) apply to it.
+/// The part of a store that holds logs; the guarantees of [`ItemStore`](crate::ItemStore) apply to it.
 ///
 /// **Atomicity.** An append is stored completely or not at all, and is durable before the response (LR37). No
 /// read returns a byte beyond the committed length. Of several appends that expect the log at one position,

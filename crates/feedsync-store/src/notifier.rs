@@ -21,7 +21,7 @@ impl Notices {
 
 /// Notification channels, by the name of the subscribed collection or database.
 #[derive(Debug)]
-pub(crate) struct ChangeNotifier<N> {
+pub struct ChangeNotifier<N> {
     channels: Mutex<HashMap<N, watch::Sender<u64>>>,
 }
 
@@ -32,7 +32,8 @@ impl<N> Default for ChangeNotifier<N> {
 }
 
 impl<N: Clone + Eq + Hash> ChangeNotifier<N> {
-    pub(crate) fn subscribe(&self, name: &N) -> Notices {
+    /// Subscribes to notices about a name.
+    pub fn subscribe(&self, name: &N) -> Notices {
         let mut channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
         channels.retain(|_, channel| channel.receiver_count() > 0);
         let channel = channels.entry(name.clone()).or_insert_with(|| watch::channel(0).0);
@@ -54,7 +55,8 @@ impl<N: Clone + Eq + Hash> ChangeNotifier<N> {
         subscribed_names.map(|(name, _)| name.clone()).collect()
     }
 
-    pub(crate) fn notify_subscribers(&self, name: &N) {
+    /// Notifies those who subscribed to a name.
+    pub fn notify_subscribers(&self, name: &N) {
         let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(channel) = channels.get(name) {
             channel.send_modify(|count| *count += 1);

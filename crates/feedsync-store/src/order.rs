@@ -35,7 +35,7 @@ impl Moment {
 
     /// One microsecond earlier.
     #[must_use]
-    pub(crate) const fn previous(self) -> Self {
+    pub const fn previous(self) -> Self {
         Self(self.0.saturating_sub(1))
     }
 

@@ -224,7 +224,7 @@ pub struct AuditSelection<'a> {
     pub limit: usize,
 }
 
-/// The part of a store that holds users; the guarantees of [`Store`](crate::Store) apply to it.
+/// The part of a store that holds users; the guarantees of [`ItemStore`](crate::ItemStore) apply to it.
 #[async_trait]
 pub trait People: Send + Sync + 'static {
     /// All users, by name.
@@ -259,7 +259,6 @@ pub trait People: Send + Sync + 'static {
     /// Removes a user with all tokens and grants, the collections that are private to them
     /// ([`PRIVATE_TO`](crate::PRIVATE_TO)), and their name in the `_security` of each database. Fails if
     /// users would remain but no administrator.
-    /// so does an administrator.
     async fn remove_user(&self, name: &UserName) -> Result<(), StoreError>;
 
     /// The grants of a user by collection, or those in a collection by user.

@@ -15,28 +15,38 @@ use crate::people::AuditAction;
 use crate::remote::{RemoteId, RemoteState};
 use crate::stored::{self, Discarded, DiscardedId, Origin, StoredItem};
 
-/// The state after an update.
-pub(crate) struct Plan {
-    pub(crate) collection: Collection,
-    pub(crate) identity: Identity,
+/// The state after an update. A store writes all of it in one transaction.
+pub struct Plan {
+    /// The collection.
+    pub collection: Collection,
+    /// The endpoint.
+    pub identity: Identity,
     /// Touched items; `None` for one that the collection no longer has.
-    pub(crate) items: BTreeMap<ItemId, Option<StoredItem>>,
-    pub(crate) purged: BTreeMap<ItemId, Vec<Update>>,
-    pub(crate) issued: Vec<(ItemId, LedgerEntry)>,
+    pub items: BTreeMap<ItemId, Option<StoredItem>>,
+    /// New vectors of purged items, which replace the stored ones.
+    pub purged: BTreeMap<ItemId, Vec<Update>>,
+    /// Rows of the ledger; each replaces the row of its item and authoring line, if there is one. Rows are
+    /// read ascending by line.
+    pub issued: Vec<(ItemId, LedgerEntry)>,
     /// New entries of the recoverable list; their ids begin with `next_discarded`.
-    pub(crate) discarded: Vec<Discarded>,
-    pub(crate) recovered: Vec<DiscardedId>,
-    pub(crate) remotes: Vec<(RemoteId, RemoteState)>,
-    pub(crate) acts: Vec<AuditAction>,
+    pub discarded: Vec<Discarded>,
+    /// Entries of the recoverable list to remove, if they are there.
+    pub recovered: Vec<DiscardedId>,
+    /// New states of remotes; one that was removed is left out.
+    pub remotes: Vec<(RemoteId, RemoteState)>,
+    /// Entries for the audit record; a store without users ignores them.
+    pub acts: Vec<AuditAction>,
     /// Set when the clock was ahead and has been corrected. Items whose moment of change is later than the
-    /// collection's own then get moments before this one, in their order.
-    pub(crate) redated: Option<Moment>,
+    /// collection's own then get moments before this one, in their order. The store applies this after the
+    /// new items.
+    pub redated: Option<Moment>,
     /// Moment of the update.
-    pub(crate) now: Moment,
+    pub now: Moment,
 }
 
-/// Computes the result of the writes. `next_discarded` is the first unused id of the recoverable list.
-pub(crate) fn plan(
+/// Computes the result of the writes of a decision on a snapshot. `next_discarded` is the first unused id of
+/// the recoverable list. An error rejects the whole update.
+pub fn plan(
     snapshot: Snapshot,
     next_discarded: DiscardedId,
     writes: Vec<Write>,

@@ -37,7 +37,7 @@ pub struct Subscription {
     /// Whether its address may resolve to private addresses, because a person gave such an address.
     pub reaches_private: bool,
     /// When it is to be read next; at once if there is no moment. A process moves the moment before it reads
-    /// ([`Store::reschedule`](crate::Store::reschedule)), so that other processes of this store do not read
+    /// ([`ItemStore::reschedule`](crate::ItemStore::reschedule)), so that other processes of this store do not read
     /// it too.
     pub due: Option<Moment>,
 }

@@ -91,20 +91,37 @@ impl PageLimit {
 }
 
 /// Builder of a page; records whether the page is full.
-pub(crate) struct Page<T = StoredItem> {
+#[derive(Debug)]
+pub struct Page<T = StoredItem> {
     limit: PageLimit,
     bytes: usize,
-    pub(crate) items: Vec<T>,
-    pub(crate) more: bool,
+    /// The items of the page.
+    pub items: Vec<T>,
+    /// Whether an item did not fit.
+    pub more: bool,
+}
+
+impl Page {
+    /// Adds an item if it fits; returns whether it did. After the first item that does not fit the page is
+    /// complete.
+    pub fn push(&mut self, stored: StoredItem) -> bool {
+        let fits = self.fits(stored.weight());
+        if fits {
+            self.items.push(stored);
+        }
+        fits
+    }
 }
 
 impl<T> Page<T> {
-    pub(crate) fn new(limit: PageLimit) -> Self {
+    /// An empty page.
+    pub fn new(limit: PageLimit) -> Self {
         Self { limit, bytes: 0, items: Vec::new(), more: false }
     }
 
-    /// Whether an item of this weight still fits; if not, the page is closed.
-    pub(crate) fn fits(&mut self, weight: usize) -> bool {
+    /// Whether an item of this weight still fits; if not, the page is complete. The caller adds an item that
+    /// fits.
+    pub fn fits(&mut self, weight: usize) -> bool {
         let fits = self.items.is_empty()
             || (self.items.len() < self.limit.items && self.bytes + weight <= self.limit.bytes);
         self.more |= !fits;
@@ -128,7 +145,8 @@ pub struct ChangePage {
 }
 
 impl ChangePage {
-    pub(crate) fn new(
+    /// The page of changes after `after` and up to `bound`, which is at most the collection's last change.
+    pub fn new(
         collection: Collection,
         page: Page,
         after: ChangeNumber,
@@ -164,6 +182,21 @@ pub struct Selection {
     pub conflicted: bool,
     /// Only items whose winner's payload contains this text; ASCII letters are compared without case.
     pub containing: Option<String>,
+}
+
+impl Selection {
+    /// Whether a listing includes an item.
+    pub fn includes(&self, stored: &StoredItem) -> bool {
+        let winner = &stored.item.winner;
+        let contains = |text: &str| {
+            let payload = winner.payload.text.to_ascii_lowercase();
+            payload.contains(&text.to_ascii_lowercase())
+        };
+        self.before.is_none_or(|before| stored.number < before)
+            && (self.deleted || !winner.deleted)
+            && (!self.conflicted || !stored.item.conflicts.is_empty())
+            && self.containing.as_deref().is_none_or(contains)
+    }
 }
 
 /// Bounds of the recent changes of a collection.

@@ -13,7 +13,7 @@ use self::state::state;
 use crate::blob::Digest;
 use crate::collection::Collection;
 use crate::contract::Store;
-use crate::database::{Database, Databases, Kind, LocalDocument, StoredBody, StoredDocument};
+use crate::database::{Database, Kind, LocalDocument, StoredBody, StoredDocument};
 use crate::error::StoreError;
 use crate::identity::LedgerEntry;
 use crate::log::{KeyedAppend, Log};
@@ -36,7 +36,7 @@ const SOURCE_CHANGED: StoreError = StoreError::Transfer(
 
 /// Reads and writes beyond the contract that moving a store requires.
 #[async_trait]
-pub trait Transfer: Store + Databases {
+pub trait Transfer: Store {
     /// Upper bounds of the values that the store must never issue twice.
     async fn marks(&self) -> Result<IdBounds, StoreError>;
 

@@ -12,8 +12,8 @@ use feedsync_core::{
 use feedsync_endpoint::{Endpoint, ItemOutcome, Retention, SeenVersions, Source};
 use feedsync_formats::{Document, FeedHead, FeedWriter, ReadOptions, entry, read};
 use feedsync_store::{
-    CollectionName, EndpointName, Environment, MemoryStore, Moment, NewCollection, NewRemote,
-    Origin, Put, Store, StoreExt, Write,
+    CollectionName, EndpointName, Environment, ItemStoreExt, MemoryStore, Moment, NewCollection,
+    NewRemote, Origin, Put, Store, Write,
 };
 
 const ATOM: &str =

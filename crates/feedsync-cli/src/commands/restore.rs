@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use feedsync_store::{SqliteStore, Store as _, StoreError, SystemEnvironment};
+use feedsync_store::{ItemStore as _, SqliteStore, StoreError, SystemEnvironment};
 
 use crate::context::Context;
 use crate::failure::Failure;

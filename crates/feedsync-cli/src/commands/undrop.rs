@@ -3,8 +3,8 @@
 use clap::Args;
 use feedsync_endpoint::Source;
 use feedsync_store::{
-    Append, Collection, CollectionName, Expected, LogOutcome, Logs as _, NewCollection, NewRemote,
-    PageLimit, SqliteStore, Store as _, StoreError,
+    Append, Collection, CollectionName, Expected, ItemStore as _, LogOutcome, Logs as _,
+    NewCollection, NewRemote, PageLimit, SqliteStore, StoreError,
 };
 use serde_json::{Value, json};
 

@@ -52,7 +52,8 @@ impl From<StoreError> for Failure {
             StoreError::CollectionExists(_)
             | StoreError::RemoteExists(_)
             | StoreError::UserExists(_)
-            | StoreError::LastAdministrator(_) => Self::refused(error),
+            | StoreError::LastAdministrator(_)
+            | StoreError::Unsupported(_) => Self::refused(error),
             error if error.is_damaged() => {
                 let restore = command("restore --from BACKUP");
                 Self::store(error).hint(format!(

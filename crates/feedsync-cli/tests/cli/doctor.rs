@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use feedsync_store::{
-    Append, CollectionChange, CollectionName, Expected, Logs as _, SqliteStore, Store as _,
-    SystemEnvironment,
+    Append, CollectionChange, CollectionName, Databases as _, Expected, ItemStore as _, Logs as _,
+    SqliteStore, SystemEnvironment,
 };
 
 use crate::support::{Hub, TestDirectory};
@@ -124,8 +124,7 @@ fn database_that_keeps_a_collection_from_being_opened_is_a_fault() {
     runtime.block_on(async {
         let environment = Arc::new(SystemEnvironment);
         let store = SqliteStore::open(&place.path("desk"), environment).unwrap();
-        let databases = Arc::new(store).databases();
-        databases.create_database(&"notes".parse().unwrap(), None).await.unwrap().unwrap();
+        store.create_database(&"notes".parse().unwrap(), None).await.unwrap().unwrap();
     });
     let run = desk.run(&["doctor", "--json"]);
     let report = serde_json::from_str(&run.out).unwrap();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use feedsync_couch::{Attachment, DatabaseName, Json};
 use feedsync_store::{
-    ChangeNumber, EndpointName, LoadedDocument, MemoryStore, SelectBodies, Store, StoredDocument,
+    ChangeNumber, EndpointName, LoadedDocument, MemoryStore, SelectBodies, StoredDocument,
     SystemEnvironment,
 };
 use proptest::prelude::*;
@@ -27,8 +27,8 @@ struct Room {
 impl Room {
     fn new() -> Self {
         let name = EndpointName::new("tester").unwrap();
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(&name, Arc::new(SystemEnvironment)));
-        let (databases, name) = (store.databases(), "notes".parse().unwrap());
+        let databases = Arc::new(MemoryStore::new(&name, Arc::new(SystemEnvironment)));
+        let name = "notes".parse().unwrap();
         wait(databases.create_database(&name, None)).unwrap();
         Self { databases, name }
     }

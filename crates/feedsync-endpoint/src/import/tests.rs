@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use feedsync_core::{Format, Resolution, Resolved};
 use feedsync_store::{
-    CollectionName, EndpointName, Environment, MemoryStore, Moment, NewCollection, Store as _,
+    CollectionName, EndpointName, Environment, ItemStore as _, MemoryStore, Moment, NewCollection,
 };
 
 use super::*;

@@ -12,7 +12,7 @@ use feedsync_endpoint::{
     EditFailure, Endpoint, EndpointError, ItemOutcome, MAX_ITEM_BYTES, Source,
 };
 use feedsync_formats::{Entry, compose};
-use feedsync_store::{Origin, Put, StoreExt, Write};
+use feedsync_store::{ItemStoreExt, Origin, Put, Write};
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};

@@ -16,7 +16,7 @@ use feedsync_core::{
 };
 use feedsync_endpoint::{Endpoint, EndpointError, Source};
 use feedsync_store::{
-    Digest, EndpointName, Environment as _, NewCollection, PageLimit, SqliteStore, Store as _,
+    Digest, EndpointName, Environment as _, ItemStore as _, NewCollection, PageLimit, SqliteStore,
     StoredItem, SystemEnvironment,
 };
 use tempfile::TempDir;

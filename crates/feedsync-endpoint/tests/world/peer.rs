@@ -12,8 +12,8 @@ use feedsync_core::{
 use feedsync_endpoint::Endpoint;
 use feedsync_formats::{Entry, compose};
 use feedsync_store::{
-    ChangeNumber, CollectionChange, CollectionName, EndpointName, Image, MemoryStore,
-    NewCollection, NewRemote, PageLimit, Remote, RemoteId, Store as _, StoredItem,
+    ChangeNumber, CollectionChange, CollectionName, EndpointName, Image, ItemStore as _,
+    MemoryStore, NewCollection, NewRemote, PageLimit, Remote, RemoteId, StoredItem,
 };
 
 use super::clock::Surroundings;
@@ -62,7 +62,7 @@ impl Peer {
         let peer = Self::over(store, surroundings, format);
         let new =
             NewCollection { name: list(), title: "List".into(), format, settings: BTreeMap::new() };
-        now(feedsync_store::Store::create_collection(&*peer.store, new)).expect("a new store");
+        now(ItemStore::create_collection(&*peer.store, new)).expect("a new store");
         peer
     }
 

@@ -12,7 +12,7 @@ use feedsync_core::{Format, Item, ItemId, Payload, Related, RelatedKind, Sharing
 use feedsync_endpoint::Source;
 use feedsync_formats::sse::{export, read_as_feed};
 use feedsync_formats::{FeedHead, ReadOptions};
-use feedsync_store::{CollectionChange, Environment as _, PageLimit, Store as _};
+use feedsync_store::{CollectionChange, Environment as _, ItemStore as _, PageLimit};
 use rand::rngs::SmallRng;
 use rand::seq::IteratorRandom as _;
 use rand::{Rng as _, SeedableRng as _};

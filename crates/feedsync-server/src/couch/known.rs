@@ -146,7 +146,7 @@ mod tests {
 
     use feedsync_couch::{DatabaseName, DocumentId, Json, Submission};
     use feedsync_endpoint::documents::{Edits, NewDocument, purge_documents, write_documents};
-    use feedsync_store::{EndpointName, MemoryStore, Store, SystemEnvironment};
+    use feedsync_store::{EndpointName, MemoryStore, SystemEnvironment};
     use proptest::prelude::*;
 
     use super::*;
@@ -174,9 +174,8 @@ mod tests {
     impl Room {
         fn new() -> Self {
             let name = EndpointName::new("tester").unwrap();
-            let store: Arc<dyn Store> =
-                Arc::new(MemoryStore::new(&name, Arc::new(SystemEnvironment)));
-            let (databases, name) = (store.databases(), "notes".parse().unwrap());
+            let databases = Arc::new(MemoryStore::new(&name, Arc::new(SystemEnvironment)));
+            let name = "notes".parse().unwrap();
             wait(databases.create_database(&name, None)).unwrap();
             Self { databases, name, known: KnownRevisions::of_at_least(3) }
         }

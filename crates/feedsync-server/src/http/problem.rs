@@ -222,7 +222,8 @@ impl From<StoreError> for Problem {
             }
             StoreError::CollectionExists(_)
             | StoreError::UserExists(_)
-            | StoreError::LastAdministrator(_) => Self::conflict(error.to_string()),
+            | StoreError::LastAdministrator(_)
+            | StoreError::Unsupported(_) => Self::conflict(error.to_string()),
             StoreError::NumbersExhausted(_) => Self::new(
                 StatusCode::INSUFFICIENT_STORAGE,
                 "spent",

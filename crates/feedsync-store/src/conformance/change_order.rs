@@ -11,7 +11,7 @@ use feedsync_core::ItemId;
 
 use super::samples::{create, id, item, open, put};
 use super::{Constructor, wait};
-use crate::{ChangeNumber, CollectionName, PageLimit, Store};
+use crate::{ChangeNumber, CollectionName, ItemStore, PageLimit};
 
 const WRITERS: usize = 16;
 const FOLLOWERS: usize = 8;
@@ -24,7 +24,7 @@ pub fn duration() -> Duration {
 
 /// Sixteen writers and eight followers. Each follower reads changes in ascending order and without
 /// repetition. It sees every acknowledged item with the acknowledged number.
-pub fn no_follower_misses_or_repeats_a_change(constructor: Constructor) {
+pub fn no_follower_misses_or_repeats_a_change(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, _) = open(constructor);
     let notes = create(&*fixture.store, "notes").name;
     let writing = Arc::new(AtomicUsize::new(WRITERS));
@@ -60,7 +60,7 @@ pub fn no_follower_misses_or_repeats_a_change(constructor: Constructor) {
 
 /// Writes items of its own, each once, and items that all writers change.
 fn write(
-    store: &dyn Store,
+    store: &(impl ItemStore + ?Sized),
     notes: &CollectionName,
     writer: usize,
     until: Instant,
@@ -84,7 +84,7 @@ fn write(
 
 /// Reads changes page by page until the writers are done; returns every item with its last number.
 pub fn follow(
-    store: &dyn Store,
+    store: &(impl ItemStore + ?Sized),
     notes: &CollectionName,
     writing: &AtomicUsize,
     waits: bool,
@@ -122,7 +122,7 @@ pub fn follow(
 }
 
 /// A thread that learns of an acknowledged write by other means can read it.
-pub fn a_reader_sees_what_was_acknowledged(constructor: Constructor) {
+pub fn a_reader_sees_what_was_acknowledged(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, _) = open(constructor);
     let notes = create(&*fixture.store, "notes").name;
     let (told, tells) = std::sync::mpsc::sync_channel(0);

@@ -10,12 +10,12 @@ use super::samples::{
 use super::{Constructor, wait};
 use crate::{
     ChangeNumber, Collection, CollectionChange, Digest, Moment, NewCollection, NewRemote, Origin,
-    PageLimit, PushRefusal, Put, RemoteId, RemoteState, Selection, Store, StoreError, Subscription,
+    PageLimit, PushRefusal, Put, RemoteId, RemoteState, Selection, ItemStore, StoreError, Subscription,
     Write,
 };
 
 /// Names, titles and settings are stored; a name can be used once only.
-pub fn collections_are_found_by_name(constructor: Constructor) {
+pub fn collections_are_found_by_name(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
     assert_eq!(wait(store.collections()).unwrap(), []);
@@ -52,7 +52,7 @@ pub fn collections_are_found_by_name(constructor: Constructor) {
 }
 
 /// A rename leaves items, order, remotes and the feed id unchanged.
-pub fn a_renamed_collection_keeps_what_it_holds(constructor: Constructor) {
+pub fn a_renamed_collection_keeps_what_it_holds(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes");
@@ -96,13 +96,15 @@ pub fn a_renamed_collection_keeps_what_it_holds(constructor: Constructor) {
     );
 }
 
-fn expected_again(store: &dyn Store) -> Collection {
+fn expected_again(store: &(impl ItemStore + ?Sized)) -> Collection {
     wait(store.collection(&named("memos"))).unwrap().unwrap()
 }
 
 /// Dropping a collection removes items, discarded items, purged vectors and remotes, but not the ledger. A
 /// later collection of the same name is a different one.
-pub fn a_dropped_collection_takes_everything_but_the_ledger(constructor: Constructor) {
+pub fn a_dropped_collection_takes_everything_but_the_ledger(
+    constructor: Constructor<impl ItemStore + ?Sized>,
+) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes");
@@ -146,7 +148,9 @@ pub fn a_dropped_collection_takes_everything_but_the_ledger(constructor: Constru
 }
 
 /// Each epoch is later than all before, both as a value and as text.
-pub fn epochs_never_repeat_even_if_the_clock_runs_backwards(constructor: Constructor) {
+pub fn epochs_never_repeat_even_if_the_clock_runs_backwards(
+    constructor: Constructor<impl ItemStore + ?Sized>,
+) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
     let mut last = create(store, "first").epoch;
@@ -162,7 +166,9 @@ pub fn epochs_never_repeat_even_if_the_clock_runs_backwards(constructor: Constru
 }
 
 /// Every method that takes the name of a collection reports which one does not exist.
-pub fn a_collection_that_does_not_exist_is_named(constructor: Constructor) {
+pub fn a_collection_that_does_not_exist_is_named(
+    constructor: Constructor<impl ItemStore + ?Sized>,
+) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let name = named("nothing");
@@ -193,7 +199,7 @@ pub fn a_collection_that_does_not_exist_is_named(constructor: Constructor) {
 }
 
 /// Remotes are added once, changed, written together with items, and removed.
-pub fn remotes_are_remembered(constructor: Constructor) {
+pub fn remotes_are_remembered(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -260,7 +266,9 @@ pub fn remotes_are_remembered(constructor: Constructor) {
 
 /// One of several callers that saw the same due moment of a subscription moves it. A remote without a
 /// subscription is never due.
-pub fn of_all_who_see_a_subscription_due_one_reads_it(constructor: Constructor) {
+pub fn of_all_who_see_a_subscription_due_one_reads_it(
+    constructor: Constructor<impl ItemStore + ?Sized>,
+) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -310,7 +318,7 @@ pub fn of_all_who_see_a_subscription_due_one_reads_it(constructor: Constructor) 
 }
 
 /// A blob is not swept while an item or a discarded item names it, or while it is recent.
-pub fn blobs_are_kept_while_somebody_names_them(constructor: Constructor) {
+pub fn blobs_are_kept_while_somebody_names_them(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -347,7 +355,9 @@ pub fn blobs_are_kept_while_somebody_names_them(constructor: Constructor) {
 }
 
 /// A blob is recent again after it was put again, or after a client was told that it is stored.
-pub fn a_blob_asked_for_or_put_again_is_young_again(constructor: Constructor) {
+pub fn a_blob_asked_for_or_put_again_is_young_again(
+    constructor: Constructor<impl ItemStore + ?Sized>,
+) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
     let start = crate::Environment::now(&*environment).micros();
@@ -365,7 +375,9 @@ pub fn a_blob_asked_for_or_put_again_is_young_again(constructor: Constructor) {
 }
 
 /// Lists each missing blob once, in order, and for this collection only.
-pub fn blobs_that_items_name_and_that_are_not_here_are_listed(constructor: Constructor) {
+pub fn blobs_that_items_name_and_that_are_not_here_are_listed(
+    constructor: Constructor<impl ItemStore + ?Sized>,
+) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let (notes, other) = (create(store, "notes").name, create(store, "other").name);

@@ -7,42 +7,48 @@ use std::thread;
 
 use feedsync_couch::{AttachmentDigest, BodyRef, DatabaseName};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
 use self::uses::uses;
 pub use self::uses::{Use, everything, named};
-use super::people::user;
 use super::{Constructor, TestEnvironment, wait};
 use crate::{
     ChangeNumber, Database, DatabaseChange, Databases, EndpointName, Environment as _, Epoch,
-    LocalDocument, MemoryStore, Moment, REVISIONS_KEPT, SelectBodies, Store, StoreError,
-    StoredBody, StoredDocument,
+    LocalDocument, MemoryStore, Moment, REVISIONS_KEPT, SelectBodies, StoreError, StoredBody,
+    StoredDocument,
 };
 
 /// Any sequence of operations on databases has the same results as on the memory store.
-pub fn any_use_of_databases_gives_what_the_memory_store_gives(open: Constructor) {
+pub fn any_use_of_databases_gives_what_the_memory_store_gives(
+    open: Constructor<impl Databases + ?Sized>,
+) {
+    compare_with_the_memory_store(open, |_, _| (), |_, _| Ok(()));
+}
+
+/// Carries out any operations on a store and on the memory store. `prepare` gets both stores before the
+/// operations, and `check` after each one.
+pub(super) fn compare_with_the_memory_store<S: Databases + ?Sized>(
+    open: Constructor<S>,
+    prepare: impl Fn(&S, &MemoryStore),
+    check: impl Fn(&S, &MemoryStore) -> Result<(), TestCaseError>,
+) {
     for_any_uses(40, uses(1..25), |uses| {
         let fixture = open(Arc::new(TestEnvironment::new(7)));
         let tester = EndpointName::new("tester").expect("a name");
         let model = MemoryStore::new(&tester, Arc::new(TestEnvironment::new(7)));
-        let stores = [Arc::clone(&fixture.store), Arc::new(model)];
-        let [store, model] = stores.clone().map(Store::databases);
-        let anna = user("anna", false);
-        stores.iter().for_each(|store| wait(store.add_user(anna.clone())).expect("it is added"));
+        let store = &*fixture.store;
+        prepare(store, &model);
         for it in &uses {
-            let (is, should) = (it.carry_out(&*store), it.carry_out(&*model));
+            let (is, should) = (it.carry_out(store), it.carry_out(&model));
             prop_assert_eq!(is, should, "{:?}", it);
-            // The second database is charged to this user each time it is created.
-            let _ = [&store, &model].map(|databases| wait(databases.charge(&named(1), &anna.id)));
-            let [is, should] = stores.each_ref().map(|store| wait(store.usage(&anna.id)));
-            prop_assert_eq!(is.ok(), should.ok(), "after {:?}", it);
+            check(store, &model)?;
             for name in [named(0), named(1)] {
-                let (is, should) = (everything(&*store, &name), everything(&*model, &name));
+                let (is, should) = (everything(store, &name), everything(&model, &name));
                 for (is, should) in is.iter().zip(&should) {
                     prop_assert_eq!(is, should, "after {:?}", it);
                 }
                 let Ok(Some(database)) = wait(store.database(&name)) else { continue };
-                counts_follow_the_documents(&*store, &database)?;
+                counts_follow_the_documents(store, &database)?;
             }
         }
         Ok(())
@@ -50,9 +56,11 @@ pub fn any_use_of_databases_gives_what_the_memory_store_gives(open: Constructor)
 }
 
 /// A decision that is based on one database is never applied to a later database of the same name.
-pub fn decisions_about_a_database_never_apply_to_a_later_one_of_the_same_name(open: Constructor) {
+pub fn decisions_about_a_database_never_apply_to_a_later_one_of_the_same_name(
+    open: Constructor<impl Databases + ?Sized>,
+) {
     let fixture = open(Arc::new(TestEnvironment::new(7)));
-    let store = Arc::clone(&fixture.store).databases();
+    let store = &*fixture.store;
     let (name, id) = (named(0), "place".parse().expect("an id"));
     let create = || wait(store.create_database(&name, None)).expect("it is made");
     let document =
@@ -102,10 +110,12 @@ pub fn decisions_about_a_database_never_apply_to_a_later_one_of_the_same_name(op
 
 /// The sweep removes more attachments than one read examines, from several databases, one of which is
 /// dropped; recent ones stay.
-pub fn attachments_that_nothing_names_go_from_all_databases(open: Constructor) {
+pub fn attachments_that_nothing_names_go_from_all_databases(
+    open: Constructor<impl Databases + ?Sized>,
+) {
     let environment = Arc::new(TestEnvironment::new(7));
     let fixture = open(Arc::<TestEnvironment>::clone(&environment));
-    let store = Arc::clone(&fixture.store).databases();
+    let store = &*fixture.store;
     let names = [0, 1, 2].map(named);
     for name in &names {
         wait(store.create_database(name, None)).expect("it is made").expect("a database");
@@ -172,7 +182,7 @@ fn for_any_uses<S: Strategy>(
 
 /// Counts in a database's metadata equal those of its contents.
 fn counts_follow_the_documents(
-    databases: &dyn Databases,
+    databases: &(impl Databases + ?Sized),
     database: &Database,
 ) -> Result<(), TestCaseError> {
     let everything: SelectBodies = Box::new(|document: &StoredDocument| {

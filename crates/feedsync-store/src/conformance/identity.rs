@@ -2,35 +2,38 @@
 //! inherits nothing.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use feedsync_couch::DatabaseName;
+use proptest::prelude::*;
 
+use super::databases::{self, compare_with_the_memory_store};
 use super::logs::{begun, done};
 use super::people::{name, user};
 use super::samples::{create, id, item, named, open, put, version, write};
 use super::{Constructor, wait};
 use crate::{
     Append, CollectionChange, CreationContext, Databases, Expected, Grant, GrantFilter,
-    LocalDocument, NewCollection, NewGeneration, NewSnapshot, PRIVATE_TO, Role, StoreError, Usage,
-    User, UserId, Write, item_bytes,
+    LocalDocument, MemoryStore, NewCollection, NewGeneration, NewSnapshot, PRIVATE_TO, People,
+    Role, Store, StoreError, Usage, User, UserId, Write, item_bytes,
 };
 
 fn database(text: &str) -> DatabaseName {
     text.parse().expect("a legal name")
 }
 
-fn security(databases: &dyn Databases, of: &str) -> Option<String> {
+fn security(databases: &(impl Databases + ?Sized), of: &str) -> Option<String> {
     let found = wait(databases.database(&database(of))).unwrap();
     found.expect("a database").security
 }
 
 /// No database names a user who was removed, or who was just added. Collections that are private to a user
 /// are removed with the user, logs included.
-pub fn a_later_user_of_the_same_name_inherits_nothing(constructor: Constructor) {
+pub fn a_later_user_of_the_same_name_inherits_nothing(
+    constructor: Constructor<impl Store + ?Sized>,
+) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
-    let databases = Arc::clone(&fixture.store).databases();
+    let databases = store;
     for one in [user("root", true), user("anna", false)] {
         wait(store.add_user(one)).unwrap();
     }
@@ -73,9 +76,9 @@ pub fn a_later_user_of_the_same_name_inherits_nothing(constructor: Constructor) 
     assert_eq!(wait(databases.charged(&database("own"))).unwrap(), None);
     assert_eq!(wait(store.usage(&anna.id)).unwrap(), Usage::default());
     let closed = r#"{"admins":{"names":[]},"members":{"names":[],"roles":["_admin"]}}"#;
-    assert_eq!(security(&*databases, "own").as_deref(), Some(closed));
+    assert_eq!(security(databases, "own").as_deref(), Some(closed));
     let others = r#"{"members":{"names":["root","carl"]}}"#;
-    assert_eq!(security(&*databases, "both").as_deref(), Some(others));
+    assert_eq!(security(databases, "both").as_deref(), Some(others));
 
     let again = User { id: UserId::new("b2").unwrap(), ..user("anna", false) };
     wait(store.add_user(again.clone())).unwrap();
@@ -83,7 +86,7 @@ pub fn a_later_user_of_the_same_name_inherits_nothing(constructor: Constructor) 
     assert_eq!(wait(store.tokens(&name("anna"))).unwrap(), []);
     wait(store.add_user(user("carl", false))).unwrap();
     let root = r#"{"members":{"names":["root"]}}"#;
-    assert_eq!(security(&*databases, "both").as_deref(), Some(root));
+    assert_eq!(security(databases, "both").as_deref(), Some(root));
     // A decision on the removed user does not change the later user of that name.
     let late = wait(store.change_user(User { administrator: true, ..anna }));
     assert!(matches!(late, Err(StoreError::NoUser(_))), "{late:?}");
@@ -92,10 +95,10 @@ pub fn a_later_user_of_the_same_name_inherits_nothing(constructor: Constructor) 
 
 /// Items, logs with all their generations, local documents and access rules count for the creator of the
 /// collection or database. The database of a collection counts for the creator of the collection.
-pub fn bytes_and_documents_of_a_user_are_counted(constructor: Constructor) {
+pub fn bytes_and_documents_of_a_user_are_counted(constructor: Constructor<impl Store + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
-    let databases = Arc::clone(&fixture.store).databases();
+    let databases = store;
     let anna = user("anna", false);
     wait(store.add_user(anna.clone())).unwrap();
     let used = || wait(store.usage(&anna.id)).unwrap();
@@ -190,10 +193,10 @@ pub fn bytes_and_documents_of_a_user_are_counted(constructor: Constructor) {
 }
 
 /// A database that is bridged to a collection is renamed and removed with it; other databases are not.
-pub fn a_bridged_database_follows_its_collection(constructor: Constructor) {
+pub fn a_bridged_database_follows_its_collection(constructor: Constructor<impl Store + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
-    let databases = Arc::clone(&fixture.store).databases();
+    let databases = store;
     let is_there = |of: &str| wait(databases.database(&database(of))).unwrap().is_some();
     let make = |of: &str, said: Option<String>| {
         wait(databases.create_database(&database(of), said)).unwrap().is_some()
@@ -209,10 +212,27 @@ pub fn a_bridged_database_follows_its_collection(constructor: Constructor) {
     // If the new name is in use, the bridged database keeps its name, and is bridged to no collection.
     assert!(make("other", None));
     rename("ideas", "other");
-    assert!(is_there("ideas") && security(&*databases, "other").is_none());
+    assert!(is_there("ideas") && security(databases, "other").is_none());
     rename("other", "ideas");
     wait(store.drop_collection(&named("ideas"))).unwrap();
     assert!(!is_there("ideas") && is_there("other"));
     let ideas = create(store, "ideas");
     assert!(make("ideas", Some(ideas.bridge_security())), "the name is free again");
+}
+
+/// What is stored in a database counts for the user to whom it is charged, after any use.
+pub fn any_use_of_databases_counts_for_their_owner(open: Constructor<impl Store + ?Sized>) {
+    let anna = user("anna", false);
+    let prepare = |store: &_, model: &MemoryStore| {
+        wait(People::add_user(store, anna.clone())).expect("added");
+        wait(model.add_user(anna.clone())).expect("added");
+    };
+    compare_with_the_memory_store(open, prepare, |store, model| {
+        // The second database is charged to this user each time it is created.
+        let _ = wait(store.charge(&databases::named(1), &anna.id));
+        let _ = wait(model.charge(&databases::named(1), &anna.id));
+        let (is, should) = (wait(store.usage(&anna.id)), wait(model.usage(&anna.id)));
+        prop_assert_eq!(is.ok(), should.ok());
+        Ok(())
+    });
 }

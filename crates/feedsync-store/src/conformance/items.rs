@@ -11,12 +11,12 @@ use super::samples::{
 use super::{Constructor, wait};
 use crate::environment::Environment as _;
 use crate::{
-    ChangeNumber, Digest, Moment, Origin, PageLimit, Put, Recent, RemoteId, Selection, StoreError,
-    StoredItem, Write,
+    ChangeNumber, Digest, ItemStore, Moment, Origin, PageLimit, Put, Recent, RemoteId, Selection,
+    StoreError, StoredItem, Write,
 };
 
 /// Every field of an item, of its versions and of its metadata is stored.
-pub fn an_item_comes_back_as_it_went_in(constructor: Constructor) {
+pub fn an_item_comes_back_as_it_went_in(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -65,7 +65,9 @@ pub fn an_item_comes_back_as_it_went_in(constructor: Constructor) {
 }
 
 /// Changes after a number and up to a bound; `through` states how far a reader has read.
-pub fn changes_come_in_their_order_within_their_bounds(constructor: Constructor) {
+pub fn changes_come_in_their_order_within_their_bounds(
+    constructor: Constructor<impl ItemStore + ?Sized>,
+) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -95,7 +97,7 @@ pub fn changes_come_in_their_order_within_their_bounds(constructor: Constructor)
 }
 
 /// A page holds at least one item, and ends before it exceeds either limit.
-pub fn pages_end_at_either_limit(constructor: Constructor) {
+pub fn pages_end_at_either_limit(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -119,7 +121,7 @@ pub fn pages_end_at_either_limit(constructor: Constructor) {
 }
 
 /// Keyset paging by id returns each item once, even if items change between the pages.
-pub fn the_whole_collection_is_read_by_id(constructor: Constructor) {
+pub fn the_whole_collection_is_read_by_id(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -160,7 +162,9 @@ pub fn the_whole_collection_is_read_by_id(constructor: Constructor) {
 }
 
 /// Returns the number of the last change outside a bound on the number of items and a moment.
-pub fn recent_changes_begin_after_the_last_one_left_out(constructor: Constructor) {
+pub fn recent_changes_begin_after_the_last_one_left_out(
+    constructor: Constructor<impl ItemStore + ?Sized>,
+) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -204,7 +208,7 @@ pub fn recent_changes_begin_after_the_last_one_left_out(constructor: Constructor
 }
 
 /// A listing shows the newest change first, page by page.
-pub fn a_listing_shows_the_newest_first(constructor: Constructor) {
+pub fn a_listing_shows_the_newest_first(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -223,7 +227,7 @@ pub fn a_listing_shows_the_newest_first(constructor: Constructor) {
 }
 
 /// A listing filters by deletion, by conflicts and by text.
-pub fn a_listing_selects(constructor: Constructor) {
+pub fn a_listing_selects(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;

@@ -7,8 +7,8 @@ use super::notices::{QUIET, drain_notices, receives_notice};
 use super::samples::{create, named, open};
 use super::{Constructor, wait};
 use crate::{
-    CollectionChange, CollectionName, Digest, Expected, LogOutcome, LogPosition, LogSnapshot,
-    MAX_EARLIER_GENERATIONS, Moment, NewGeneration, NewSnapshot, Store, StoreError,
+    CollectionChange, CollectionName, Digest, Expected, ItemStore, LogOutcome, LogPosition,
+    LogSnapshot, Logs, MAX_EARLIER_GENERATIONS, Moment, NewGeneration, NewSnapshot, StoreError,
 };
 
 fn compaction(expected: Expected, bytes: &[u8]) -> NewGeneration {
@@ -20,7 +20,9 @@ fn snapshot(covers: LogPosition, bytes: &[u8]) -> NewSnapshot {
 }
 
 /// The previous generation stays unchanged until it is swept; the log grows in the new one.
-pub fn a_generation_stays_until_it_is_swept(constructor: Constructor) {
+pub fn a_generation_stays_until_it_is_swept(
+    constructor: Constructor<impl ItemStore + Logs + ?Sized>,
+) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -57,7 +59,7 @@ pub fn a_generation_stays_until_it_is_swept(constructor: Constructor) {
 }
 
 /// However often a log is compacted, a fixed number of its generations is stored.
-pub fn so_many_generations_are_kept(constructor: Constructor) {
+pub fn so_many_generations_are_kept(constructor: Constructor<impl ItemStore + Logs + ?Sized>) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -84,7 +86,7 @@ pub fn so_many_generations_are_kept(constructor: Constructor) {
 
 /// A log may be compacted any number of times a day. The stored bytes stay within bounds, and the generation
 /// of a day ago stays.
-pub fn compacting_goes_on_within_a_day(constructor: Constructor) {
+pub fn compacting_goes_on_within_a_day(constructor: Constructor<impl ItemStore + Logs + ?Sized>) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -122,7 +124,7 @@ pub fn compacting_goes_on_within_a_day(constructor: Constructor) {
 
 /// Only the last position of a removed log is retained, and the log begins again with a greater generation
 /// number.
-pub fn a_removed_log_begins_again_later(constructor: Constructor) {
+pub fn a_removed_log_begins_again_later(constructor: Constructor<impl ItemStore + Logs + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -161,7 +163,9 @@ pub fn a_removed_log_begins_again_later(constructor: Constructor) {
 }
 
 /// A snapshot covers stored bytes, and is replaced by one that covers more.
-pub fn a_snapshot_gives_way_to_a_younger_one(constructor: Constructor) {
+pub fn a_snapshot_gives_way_to_a_younger_one(
+    constructor: Constructor<impl ItemStore + Logs + ?Sized>,
+) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -196,7 +200,7 @@ pub fn a_snapshot_gives_way_to_a_younger_one(constructor: Constructor) {
 }
 
 /// A log is renamed and dropped with its collection; a new collection of the name has none.
-pub fn a_log_goes_with_its_collection(constructor: Constructor) {
+pub fn a_log_goes_with_its_collection(constructor: Constructor<impl ItemStore + Logs + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let (notes, books) = (create(store, "notes").name, create(store, "books").name);
@@ -222,7 +226,7 @@ pub fn a_log_goes_with_its_collection(constructor: Constructor) {
     assert_eq!(read_all(store, &books, other.place.generation), Some(b"books\n".to_vec()));
 }
 
-fn assert_no_collection(store: &dyn Store, name: &CollectionName) {
+fn assert_no_collection(store: &(impl Logs + ?Sized), name: &CollectionName) {
     fn assert<T: std::fmt::Debug>(answer: Result<T, StoreError>) {
         assert!(matches!(answer, Err(StoreError::NoCollection(_))), "{answer:?}");
     }
@@ -238,7 +242,9 @@ fn assert_no_collection(store: &dyn Store, name: &CollectionName) {
 
 /// A new log has a greater generation number than every dropped one, whatever its name was and whether it had
 /// been removed before. This does not depend on random numbers.
-pub fn a_log_begins_later_than_those_that_were_dropped(constructor: Constructor) {
+pub fn a_log_begins_later_than_those_that_were_dropped(
+    constructor: Constructor<impl ItemStore + Logs + ?Sized>,
+) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let mut last = 0;
@@ -263,7 +269,7 @@ pub fn a_log_begins_later_than_those_that_were_dropped(constructor: Constructor)
 }
 
 /// Subscribers of the collection are notified of every change of its log, and of nothing else.
-pub fn changes_of_a_log_are_noticed(constructor: Constructor) {
+pub fn changes_of_a_log_are_noticed(constructor: Constructor<impl ItemStore + Logs + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use super::samples::{act, create, open};
+use super::samples::{create, open};
 use super::{Constructor, wait};
 use crate::{
-    Append, AuditSelection, CollectionName, Expected, Generation, Log, LogOutcome, LogPosition,
-    MAX_APPEND_KEYS, Moment, NewGeneration, Store, StoreError,
+    Append, CollectionName, Expected, Generation, ItemStore, Log, LogOutcome, LogPosition, Logs,
+    MAX_APPEND_KEYS, Moment, NewGeneration, StoreError,
 };
 
 /// An append without a key or an audit entry.
@@ -32,18 +32,18 @@ pub fn done(outcome: Result<LogOutcome, StoreError>) -> Log {
 }
 
 /// The log after these bytes were appended, at any position.
-pub fn grown(store: &dyn Store, name: &CollectionName, bytes: &[u8]) -> Log {
+pub fn grown(store: &(impl Logs + ?Sized), name: &CollectionName, bytes: &[u8]) -> Log {
     done(wait(store.append_to_log(name, append(Expected::Present, bytes))))
 }
 
 /// A new log with these bytes.
-pub fn begun(store: &dyn Store, name: &CollectionName, bytes: &[u8]) -> Log {
+pub fn begun(store: &(impl Logs + ?Sized), name: &CollectionName, bytes: &[u8]) -> Log {
     done(wait(store.append_to_log(name, append(Expected::Absent, bytes))))
 }
 
 /// All bytes of a generation, read in pieces.
 pub fn read_all(
-    store: &dyn Store,
+    store: &(impl Logs + ?Sized),
     name: &CollectionName,
     generation: Generation,
 ) -> Option<Vec<u8>> {
@@ -59,7 +59,9 @@ pub fn read_all(
 }
 
 /// Bytes can be appended only at the current end of the log.
-pub fn a_log_is_appended_to_where_it_stands(constructor: Constructor) {
+pub fn a_log_is_appended_to_where_it_stands(
+    constructor: Constructor<impl ItemStore + Logs + ?Sized>,
+) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -91,7 +93,9 @@ pub fn a_log_is_appended_to_where_it_stands(constructor: Constructor) {
 }
 
 /// One of several appends that expect the log at one position succeeds, whether the log exists or not.
-pub fn of_all_who_expect_a_log_at_one_place_one_appends(constructor: Constructor) {
+pub fn of_all_who_expect_a_log_at_one_place_one_appends(
+    constructor: Constructor<impl ItemStore + Logs + ?Sized>,
+) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -127,7 +131,7 @@ pub fn of_all_who_expect_a_log_at_one_place_one_appends(constructor: Constructor
 }
 
 /// Reads return the requested range, nothing beyond the end, and unchanged bytes.
-pub fn a_log_is_read_in_parts(constructor: Constructor) {
+pub fn a_log_is_read_in_parts(constructor: Constructor<impl ItemStore + Logs + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -157,7 +161,9 @@ pub fn a_log_is_read_in_parts(constructor: Constructor) {
 }
 
 /// Reads during concurrent appends see complete appends only, and never less than the stated length.
-pub fn reads_during_appends_see_complete_appends(constructor: Constructor) {
+pub fn reads_during_appends_see_complete_appends(
+    constructor: Constructor<impl ItemStore + Logs + ?Sized>,
+) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -185,7 +191,9 @@ pub fn reads_during_appends_see_complete_appends(constructor: Constructor) {
 }
 
 /// An append that exceeds the limit changes nothing; earlier generations count as long as they are stored.
-pub fn a_log_grows_no_further_than_it_may(constructor: Constructor) {
+pub fn a_log_grows_no_further_than_it_may(
+    constructor: Constructor<impl ItemStore + Logs + ?Sized>,
+) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -223,7 +231,7 @@ pub fn a_log_grows_no_further_than_it_may(constructor: Constructor) {
 }
 
 /// An append is recognized by its key, also in a later generation, until a hundred others follow.
-pub fn an_append_is_known_by_its_key(constructor: Constructor) {
+pub fn an_append_is_known_by_its_key(constructor: Constructor<impl ItemStore + Logs + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let (notes, books) = (create(store, "notes").name, create(store, "books").name);
@@ -257,29 +265,6 @@ pub fn an_append_is_known_by_its_key(constructor: Constructor) {
     done(Ok(ask(&notes, "l", Expected::Present, b"a new one\n")));
     done(wait(store.remove_log(&notes, Expected::Present, None)));
     done(Ok(ask(&notes, "k1", Expected::Absent, b"begun again\n")));
-}
-
-/// Beginning, compacting and removing a log are recorded with their details; appending is not.
-pub fn beginning_compacting_and_removing_a_log_are_recorded(constructor: Constructor) {
-    let (fixture, _) = open(constructor);
-    let store = &*fixture.store;
-    let notes = create(store, "notes").name;
-    let ask = |expected, action| Append { act: Some(act(action)), ..append(expected, b"x") };
-    for (expected, action) in
-        [(Expected::Present, "never"), (Expected::Absent, "begin"), (Expected::Present, "grow")]
-    {
-        wait(store.append_to_log(&notes, ask(expected, action))).unwrap();
-    }
-    for (expected, action) in [(Expected::Absent, "never"), (Expected::Present, "compact")] {
-        let new = NewGeneration { expected, bytes: Vec::new(), most: 9, act: Some(act(action)) };
-        wait(store.begin_log_generation(&notes, new)).unwrap();
-    }
-    for (expected, action) in [(Expected::Absent, "never"), (Expected::Present, "remove")] {
-        wait(store.remove_log(&notes, expected, Some(act(action)))).unwrap();
-    }
-    let acts = wait(store.acts(AuditSelection { limit: 9, ..Default::default() })).unwrap();
-    let actions: Vec<&str> = acts.iter().map(|recorded| &*recorded.act.action).collect();
-    assert_eq!(actions, ["remove", "compact", "begin"]);
 }
 
 /// Checks that no two positions of a log are equal.

@@ -1,14 +1,21 @@
-//! The guarantees of the contract as tests, for any backend.
+//! The guarantees of the contract as tests, for any store.
 //!
-//! A backend runs all of them with one line:
+//! A store of everything runs all of them with one line:
 //!
 //! ```ignore
 //! fn open(environment: Arc<dyn Environment>) -> Fixture { ... }
 //! feedsync_store::store_tests!(open);
 //! ```
 //!
+//! A store that implements one part of the contract runs the tests of that part:
+//! [`item_store_tests`](crate::item_store_tests), [`people_tests`](crate::people_tests),
+//! [`log_tests`](crate::log_tests) or [`database_tests`](crate::database_tests). Its constructor returns a
+//! `Fixture<MyStore>`.
+//!
 //! The constructor creates an empty store of the endpoint `tester`, which mints its first incarnation from
-//! the environment's first random number.
+//! the environment's first random number. A new collection takes the random number of its epoch, and then
+//! those of its feed id. Ids of remotes and of discarded items count from 1. The memory store does the same,
+//! and the tests compare each store with it.
 
 pub mod altering;
 pub mod change_order;
@@ -17,6 +24,8 @@ pub mod databases;
 pub mod identity;
 pub mod items;
 pub mod log_generations;
+pub mod log_model;
+pub mod log_records;
 pub mod logs;
 pub mod model;
 pub mod notices;
@@ -32,16 +41,16 @@ use std::sync::Arc;
 use crate::{Environment, Store};
 pub use test_environment::TestEnvironment;
 
-/// A store under test.
-pub struct Fixture {
+/// A store under test: a type, or a trait object such as `dyn Store`.
+pub struct Fixture<S: ?Sized = dyn Store> {
     /// The store.
-    pub store: Arc<dyn Store>,
+    pub store: Arc<S>,
     /// Values that must live as long as the store.
     pub kept: Box<dyn Any + Send>,
 }
 
 /// Creates a store.
-pub type Constructor = fn(Arc<dyn Environment>) -> Fixture;
+pub type Constructor<S = dyn Store> = fn(Arc<dyn Environment>) -> Fixture<S>;
 
 /// Runs a future to completion on this thread.
 pub fn wait<T>(future: impl Future<Output = T>) -> T {
@@ -52,13 +61,14 @@ pub fn wait<T>(future: impl Future<Output = T>) -> T {
         .block_on(future)
 }
 
-/// Defines each conformance test for the backend of this constructor.
+/// Defines the conformance tests of [`ItemStore`](crate::ItemStore).
 #[macro_export]
-macro_rules! store_tests {
+macro_rules! item_store_tests {
     ($constructor:expr) => {
-        $crate::store_tests!(@cases $constructor;
+        $crate::conformance_cases!($constructor;
             altering: [
                 collection_changes_are_decided_on_its_current_state
+                a_collection_with_an_unknown_owner_is_not_created
             ]
             collections: [
                 collections_are_found_by_name
@@ -108,18 +118,39 @@ macro_rules! store_tests {
                 a_shared_item_is_of_mixed_origin_and_keeps_its_number
                 an_incarnation_retires_and_stays_own
             ]
+            model: [ any_sequence_of_operations_gives_what_the_memory_store_gives ]
+            change_order: [
+                no_follower_misses_or_repeats_a_change
+                a_reader_sees_what_was_acknowledged
+            ]
+        );
+    };
+}
+
+/// Defines the conformance tests of [`People`](crate::People) for a store that is an
+/// [`ItemStore`](crate::ItemStore) too, since roles belong to collections.
+#[macro_export]
+macro_rules! people_tests {
+    ($constructor:expr) => {
+        $crate::conformance_cases!($constructor;
             people: [
                 users_are_found_by_name
                 the_last_administrator_stays
                 roles_follow_users_and_collections
                 tokens_end_with_what_they_are_for
                 acts_are_recorded_and_read_newest_first
+                changes_of_collections_are_recorded_with_them
             ]
-            identity: [
-                a_later_user_of_the_same_name_inherits_nothing
-                bytes_and_documents_of_a_user_are_counted
-                a_bridged_database_follows_its_collection
-            ]
+        );
+    };
+}
+
+/// Defines the conformance tests of [`Logs`](crate::Logs) for a store that is an
+/// [`ItemStore`](crate::ItemStore) too, since logs belong to collections.
+#[macro_export]
+macro_rules! log_tests {
+    ($constructor:expr) => {
+        $crate::conformance_cases!($constructor;
             logs: [
                 a_log_is_appended_to_where_it_stands
                 of_all_who_expect_a_log_at_one_place_one_appends
@@ -127,7 +158,6 @@ macro_rules! store_tests {
                 reads_during_appends_see_complete_appends
                 a_log_grows_no_further_than_it_may
                 an_append_is_known_by_its_key
-                beginning_compacting_and_removing_a_log_are_recorded
             ]
             log_generations: [
                 a_generation_stays_until_it_is_swept
@@ -139,19 +169,60 @@ macro_rules! store_tests {
                 a_log_begins_later_than_those_that_were_dropped
                 changes_of_a_log_are_noticed
             ]
+            log_model: [
+                any_sequence_of_operations_on_items_and_logs_gives_what_the_memory_store_gives
+            ]
+        );
+    };
+}
+
+/// Defines the conformance tests of [`Databases`](crate::Databases).
+#[macro_export]
+macro_rules! database_tests {
+    ($constructor:expr) => {
+        $crate::conformance_cases!($constructor;
             databases: [
                 any_use_of_databases_gives_what_the_memory_store_gives
                 attachments_that_nothing_names_go_from_all_databases
                 decisions_about_a_database_never_apply_to_a_later_one_of_the_same_name
             ]
-            model: [ any_sequence_of_operations_gives_what_the_memory_store_gives ]
-            change_order: [
-                no_follower_misses_or_repeats_a_change
-                a_reader_sees_what_was_acknowledged
-            ]
         );
     };
-    (@cases $constructor:expr; $($module:ident: [$($case:ident)*])*) => {
+}
+
+/// Defines the tests that the four parts of a [`Store`](crate::Store) are consistent with each other.
+#[macro_export]
+macro_rules! together_tests {
+    ($constructor:expr) => {
+        $crate::conformance_cases!($constructor;
+            identity: [
+                a_later_user_of_the_same_name_inherits_nothing
+                bytes_and_documents_of_a_user_are_counted
+                a_bridged_database_follows_its_collection
+                any_use_of_databases_counts_for_their_owner
+            ]
+            log_records: [ beginning_compacting_and_removing_a_log_are_recorded ]
+        );
+    };
+}
+
+/// Defines all conformance tests of a [`Store`](crate::Store).
+#[macro_export]
+macro_rules! store_tests {
+    ($constructor:expr) => {
+        $crate::item_store_tests!($constructor);
+        $crate::people_tests!($constructor);
+        $crate::log_tests!($constructor);
+        $crate::database_tests!($constructor);
+        $crate::together_tests!($constructor);
+    };
+}
+
+/// Defines tests that call functions of the modules of [`conformance`](crate::conformance).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! conformance_cases {
+    ($constructor:expr; $($module:ident: [$($case:ident)*])*) => {
         $(mod $module {
             #[allow(unused_imports, reason = "the constructor may be a path or a closure")]
             use super::*;

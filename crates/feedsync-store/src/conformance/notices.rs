@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::samples::{by, create, id, open, sequence, store_each, write};
 use super::{Constructor, wait};
-use crate::{ChangeNumber, CollectionChange, NewRemote, Notices, RemoteState, Write};
+use crate::{ChangeNumber, CollectionChange, ItemStore, NewRemote, Notices, RemoteState, Write};
 
 /// Longer than a store's interval of polling for commits of other processes.
 pub(super) const QUIET: Duration = Duration::from_millis(1_500);
@@ -23,7 +23,7 @@ pub(super) fn drain_notices(notices: &mut Notices) {
 }
 
 /// Subscribers of a collection are notified of its changes, and can wait for the next.
-pub fn changes_are_noticed(constructor: Constructor) {
+pub fn changes_are_noticed(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -36,7 +36,9 @@ pub fn changes_are_noticed(constructor: Constructor) {
 
 /// Marking changes as shown, issuing sequences and the state of remotes cause no notice, because followers
 /// see no difference. Otherwise a thousand followers would read again whenever one of them has read.
-pub fn changes_that_followers_cannot_see_cause_no_notice(constructor: Constructor) {
+pub fn changes_that_followers_cannot_see_cause_no_notice(
+    constructor: Constructor<impl ItemStore + ?Sized>,
+) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;

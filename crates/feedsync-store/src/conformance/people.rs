@@ -1,10 +1,12 @@
 //! Users, roles, tokens and the audit record.
 
-use super::samples::{create, id, item, named, open, put};
+use super::altering::maps;
+use super::samples::{act, create, id, item, named, open, put};
 use super::{Constructor, wait};
 use crate::{
-    AuditAction, AuditSelection, CollectionChange, Digest, Environment as _, Grant, GrantFilter,
-    Moment, Role, Scope, Store, StoreError, Token, TokenKind, User, UserName, Write,
+    Alteration, AlterationDecision, AuditAction, AuditSelection, CollectionChange, CreationContext,
+    Digest, Environment as _, Grant, GrantFilter, ItemStore, Moment, People, Role, Scope,
+    StoreError, Token, TokenKind, User, UserName, Write,
 };
 
 pub(super) fn name(text: &str) -> UserName {
@@ -32,14 +34,14 @@ fn token(text: &str, of: &str) -> Token {
     }
 }
 
-fn add_users(store: &dyn Store, names: &[&str]) {
+fn add_users(store: &(impl People + ?Sized), names: &[&str]) {
     for (index, text) in names.iter().enumerate() {
         wait(store.add_user(user(text, index == 0))).expect("added");
     }
 }
 
 /// Users are stored unchanged; a name can be used once only.
-pub fn users_are_found_by_name(constructor: Constructor) {
+pub fn users_are_found_by_name(constructor: Constructor<impl People + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     assert_eq!(wait(store.users()).unwrap(), []);
@@ -66,7 +68,7 @@ pub fn users_are_found_by_name(constructor: Constructor) {
 }
 
 /// While there are users, at least one of them may administer and sign in.
-pub fn the_last_administrator_stays(constructor: Constructor) {
+pub fn the_last_administrator_stays(constructor: Constructor<impl People + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     add_users(store, &["anna", "berta"]);
@@ -87,7 +89,9 @@ pub fn the_last_administrator_stays(constructor: Constructor) {
 
 /// A user has one role in a collection. The role stays when the collection is renamed, and is removed with
 /// the user or the collection.
-pub fn roles_follow_users_and_collections(constructor: Constructor) {
+pub fn roles_follow_users_and_collections(
+    constructor: Constructor<impl ItemStore + People + ?Sized>,
+) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     add_users(store, &["anna", "berta"]);
@@ -136,7 +140,9 @@ pub fn roles_follow_users_and_collections(constructor: Constructor) {
 }
 
 /// A token is found by its digest until it, its user or its collection is removed.
-pub fn tokens_end_with_what_they_are_for(constructor: Constructor) {
+pub fn tokens_end_with_what_they_are_for(
+    constructor: Constructor<impl ItemStore + People + ?Sized>,
+) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     add_users(store, &["anna", "berta"]);
@@ -179,7 +185,9 @@ pub fn tokens_end_with_what_they_are_for(constructor: Constructor) {
 
 /// The audit record is read newest first, and includes entries that were written together with changes of
 /// items.
-pub fn acts_are_recorded_and_read_newest_first(constructor: Constructor) {
+pub fn acts_are_recorded_and_read_newest_first(
+    constructor: Constructor<impl ItemStore + People + ?Sized>,
+) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
     create(store, "notes");
@@ -218,4 +226,39 @@ pub fn acts_are_recorded_and_read_newest_first(constructor: Constructor) {
     assert_eq!(read(all), []);
     wait(store.record(first)).unwrap();
     assert!(read(all)[0].place > acts[0].place, "places are not used again");
+}
+
+/// A collection is created with its first owner. Changes of collections are recorded with them, and refused
+/// ones are not.
+pub fn changes_of_collections_are_recorded_with_them(
+    constructor: Constructor<impl ItemStore + People + ?Sized>,
+) {
+    let (fixture, _) = open(constructor);
+    let store = &*fixture.store;
+    let recorded = || {
+        let acts = wait(store.acts(AuditSelection { limit: 9, ..Default::default() })).unwrap();
+        acts.into_iter().map(|recorded| recorded.act.action).collect::<Vec<_>>()
+    };
+    let alter = |name: &str, alteration, action: &str| {
+        let decision = AlterationDecision { alteration, act: Some(act(action)) };
+        wait(store.alter_collection(&named(name), Box::new(|_| decision)))
+    };
+    create(store, "notes");
+    create(store, "books");
+    let renamed = |to: &str| {
+        let name = Some(named(to));
+        Alteration::Change(CollectionChange { name, ..Default::default() })
+    };
+    alter("notes", renamed("memos"), "rename").unwrap();
+    alter("memos", renamed("books"), "never").unwrap_err();
+    alter("memos", Alteration::Drop, "drop").unwrap();
+    assert_eq!(recorded(), ["drop", "rename"]);
+    let context = || CreationContext { owner: Some(name("anna")), act: Some(act("create")) };
+    wait(store.create_collection_with(maps(), context())).unwrap_err();
+    assert_eq!(recorded(), ["drop", "rename"]);
+    wait(store.add_user(user("anna", true))).unwrap();
+    let maps = wait(store.create_collection_with(maps(), context())).unwrap().name;
+    let owner = Grant { user: name("anna"), collection: maps.clone(), role: Role::Owner };
+    assert_eq!(wait(store.grants(GrantFilter::Collection(&maps))).unwrap(), [owner]);
+    assert_eq!(recorded(), ["create", "drop", "rename"]);
 }

@@ -6,9 +6,9 @@ use super::samples::{
     all, by, create, deleted, id, ids, item, open, put, sequence, version, write,
 };
 use super::{Constructor, wait};
-use crate::{CollectionName, Entry, Origin, Store, StoreExt as _, StoredItem, Write};
+use crate::{CollectionName, Entry, ItemStore, ItemStoreExt as _, Origin, StoredItem, Write};
 
-fn entry(store: &dyn Store, collection: &CollectionName, name: &str) -> Entry {
+fn entry(store: &(impl ItemStore + ?Sized), collection: &CollectionName, name: &str) -> Entry {
     let key = id(name);
     let wanted = key.clone();
     wait(store.decide(collection, vec![key], move |snapshot| {
@@ -27,7 +27,9 @@ fn dot(item: &Item<Payload>) -> &Update {
 }
 
 /// A subscriber that has not seen a purged deletion is out of sync (4.2.4); known updates stay known.
-pub fn a_purge_moves_the_horizon_and_leaves_the_vector(constructor: Constructor) {
+pub fn a_purge_moves_the_horizon_and_leaves_the_vector(
+    constructor: Constructor<impl ItemStore + ?Sized>,
+) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -51,7 +53,7 @@ pub fn a_purge_moves_the_horizon_and_leaves_the_vector(constructor: Constructor)
 }
 
 /// A purged item's vector is retained when the item is stored again, and when it is purged again.
-pub fn vectors_of_repeated_purges_are_united(constructor: Constructor) {
+pub fn vectors_of_repeated_purges_are_united(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -70,7 +72,7 @@ pub fn vectors_of_repeated_purges_are_united(constructor: Constructor) {
 }
 
 /// The recoverable list contains a removed item until the item is removed from the list.
-pub fn discarded_items_can_be_recovered(constructor: Constructor) {
+pub fn discarded_items_can_be_recovered(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -104,7 +106,7 @@ pub fn discarded_items_can_be_recovered(constructor: Constructor) {
 
 /// Subscribers must learn that something is gone, so the horizon is above every number that a subscriber has
 /// seen.
-pub fn discarding_puts_subscribers_out_of_step(constructor: Constructor) {
+pub fn discarding_puts_subscribers_out_of_step(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -119,7 +121,7 @@ pub fn discarding_puts_subscribers_out_of_step(constructor: Constructor) {
 }
 
 /// The ledger stores the highest sequence, by line and item, for all collections.
-pub fn the_ledger_keeps_the_highest_sequence(constructor: Constructor) {
+pub fn the_ledger_keeps_the_highest_sequence(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -154,7 +156,7 @@ pub fn the_ledger_keeps_the_highest_sequence(constructor: Constructor) {
 }
 
 /// An issued sequence stays in the ledger forever.
-pub fn the_ledger_survives_purge_and_drop(constructor: Constructor) {
+pub fn the_ledger_survives_purge_and_drop(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -170,7 +172,9 @@ pub fn the_ledger_survives_purge_and_drop(constructor: Constructor) {
 }
 
 /// An item that another endpoint has too is of mixed origin. Readers see no change.
-pub fn a_shared_item_is_of_mixed_origin_and_keeps_its_number(constructor: Constructor) {
+pub fn a_shared_item_is_of_mixed_origin_and_keeps_its_number(
+    constructor: Constructor<impl ItemStore + ?Sized>,
+) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -186,7 +190,7 @@ pub fn a_shared_item_is_of_mixed_origin_and_keeps_its_number(constructor: Constr
 }
 
 /// The ledger stores the sequence that others had seen when a line was last extended.
-pub fn the_ledger_knows_what_was_shown(constructor: Constructor) {
+pub fn the_ledger_knows_what_was_shown(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -206,7 +210,7 @@ pub fn the_ledger_knows_what_was_shown(constructor: Constructor) {
 }
 
 /// A new incarnation signs. Retired ones are still own, and their lines retain their incarnation.
-pub fn an_incarnation_retires_and_stays_own(constructor: Constructor) {
+pub fn an_incarnation_retires_and_stays_own(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;

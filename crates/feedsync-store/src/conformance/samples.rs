@@ -8,8 +8,8 @@ use feedsync_core::{
 
 use super::{Constructor, Fixture, TestEnvironment, wait};
 use crate::{
-    AuditAction, ChangeNumber, Collection, CollectionName, NewCollection, Origin, PageLimit, Put,
-    Store, StoreError, StoredItem, Write,
+    AuditAction, ChangeNumber, Collection, CollectionName, ItemStore, NewCollection, Origin,
+    PageLimit, Put, StoreError, StoredItem, Write,
 };
 
 /// A limit that no test reaches.
@@ -78,13 +78,13 @@ pub fn put(item: Item<Payload>) -> Write {
 }
 
 /// A new store with its own environment.
-pub fn open(constructor: Constructor) -> (Fixture, Arc<TestEnvironment>) {
+pub fn open<S: ?Sized>(constructor: Constructor<S>) -> (Fixture<S>, Arc<TestEnvironment>) {
     let environment = Arc::new(TestEnvironment::new(1));
     (constructor(environment.clone()), environment)
 }
 
 /// Creates a collection of Atom entries.
-pub fn create(store: &dyn Store, name: &str) -> Collection {
+pub fn create(store: &(impl ItemStore + ?Sized), name: &str) -> Collection {
     let new = NewCollection {
         name: named(name),
         title: format!("The {name}"),
@@ -96,7 +96,7 @@ pub fn create(store: &dyn Store, name: &str) -> Collection {
 
 /// Applies writes to the items with these ids.
 pub fn write(
-    store: &dyn Store,
+    store: &(impl ItemStore + ?Sized),
     collection: &CollectionName,
     keys: &[&str],
     writes: Vec<Write>,
@@ -106,7 +106,7 @@ pub fn write(
 }
 
 /// Stores items, each in its own update.
-pub fn store_each(store: &dyn Store, collection: &CollectionName, names: &[&str]) {
+pub fn store_each(store: &(impl ItemStore + ?Sized), collection: &CollectionName, names: &[&str]) {
     for name in names {
         let writes = vec![put(item(name, "A", 1))];
         write(store, collection, &[name], writes).expect("stored");
@@ -114,7 +114,7 @@ pub fn store_each(store: &dyn Store, collection: &CollectionName, names: &[&str]
 }
 
 /// All items in change order.
-pub fn all(store: &dyn Store, collection: &CollectionName) -> Vec<StoredItem> {
+pub fn all(store: &(impl ItemStore + ?Sized), collection: &CollectionName) -> Vec<StoredItem> {
     wait(store.changes(collection, ChangeNumber::ZERO, None, ALL)).expect("read").items
 }
 

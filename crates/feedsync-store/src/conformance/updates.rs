@@ -6,10 +6,12 @@ use super::samples::{
     all, by, create, deleted, id, ids, item, open, put, store_each, version, write,
 };
 use super::{Constructor, wait};
-use crate::{ChangeNumber, Environment as _, Moment, StoreError, StoreExt as _, Write};
+use crate::{
+    ChangeNumber, Environment as _, ItemStore, ItemStoreExt as _, Moment, StoreError, Write,
+};
 
 /// Numbers are consecutive, in the order of the writes; an item has its latest number only.
-pub fn each_change_takes_the_next_number(constructor: Constructor) {
+pub fn each_change_takes_the_next_number(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -26,7 +28,9 @@ pub fn each_change_takes_the_next_number(constructor: Constructor) {
 }
 
 /// A refusal leaves everything as it is.
-pub fn a_decision_without_writes_changes_nothing(constructor: Constructor) {
+pub fn a_decision_without_writes_changes_nothing(
+    constructor: Constructor<impl ItemStore + ?Sized>,
+) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -37,7 +41,7 @@ pub fn a_decision_without_writes_changes_nothing(constructor: Constructor) {
 }
 
 /// A decision that writes or removes an item outside its keys is rejected as a whole.
-pub fn a_faulty_decision_changes_nothing(constructor: Constructor) {
+pub fn a_faulty_decision_changes_nothing(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -71,7 +75,7 @@ pub fn a_faulty_decision_changes_nothing(constructor: Constructor) {
 }
 
 /// A panic in a decision does not affect other updates.
-pub fn a_decision_that_panics_changes_nothing(constructor: Constructor) {
+pub fn a_decision_that_panics_changes_nothing(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = fixture.store.clone();
     let notes = create(&*store, "notes").name;
@@ -87,8 +91,8 @@ pub fn a_decision_that_panics_changes_nothing(constructor: Constructor) {
     assert_eq!(ids(&all(&*store, &notes)), ["a", "b"]);
 }
 
-/// [`StoreExt::decide`](crate::StoreExt::decide) returns the result of the decision.
-pub fn a_value_comes_out_of_a_decision(constructor: Constructor) {
+/// [`ItemStoreExt::decide`](crate::ItemStoreExt::decide) returns the result of the decision.
+pub fn a_value_comes_out_of_a_decision(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -104,7 +108,7 @@ pub fn a_value_comes_out_of_a_decision(constructor: Constructor) {
 }
 
 /// An update sees the writes of the previous one; a snapshot contains exactly the requested keys.
-pub fn a_snapshot_shows_what_was_written_before(constructor: Constructor) {
+pub fn a_snapshot_shows_what_was_written_before(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -134,7 +138,7 @@ pub fn a_snapshot_shows_what_was_written_before(constructor: Constructor) {
 }
 
 /// Counts of live, deleted and conflicted items follow every change.
-pub fn counts_follow_the_items(constructor: Constructor) {
+pub fn counts_follow_the_items(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -156,7 +160,7 @@ pub fn counts_follow_the_items(constructor: Constructor) {
 }
 
 /// No two changes have the same moment, whatever the clock does.
-pub fn moments_of_changes_strictly_increase(constructor: Constructor) {
+pub fn moments_of_changes_strictly_increase(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;
@@ -175,7 +179,7 @@ pub fn moments_of_changes_strictly_increase(constructor: Constructor) {
 
 /// A clock that was ahead temporarily leaves no moments in the future. From the next change on, the moments
 /// of all changes are in the past again, and in the order of the changes.
-pub fn moments_follow_a_clock_that_was_ahead(constructor: Constructor) {
+pub fn moments_follow_a_clock_that_was_ahead(constructor: Constructor<impl ItemStore + ?Sized>) {
     let (fixture, environment) = open(constructor);
     let store = &*fixture.store;
     let [notes, books] = ["notes", "books"].map(|name| create(store, name).name);
@@ -203,7 +207,9 @@ pub fn moments_follow_a_clock_that_was_ahead(constructor: Constructor) {
 }
 
 /// The mark never decreases, and never exceeds the last change.
-pub fn the_sent_mark_never_decreases_or_exceeds_the_last_change(constructor: Constructor) {
+pub fn the_sent_mark_never_decreases_or_exceeds_the_last_change(
+    constructor: Constructor<impl ItemStore + ?Sized>,
+) {
     let (fixture, _) = open(constructor);
     let store = &*fixture.store;
     let notes = create(store, "notes").name;

@@ -16,7 +16,7 @@ use crate::notifier::Notices;
 use crate::order::{ChangeNumber, Epoch, Moment};
 use crate::stored::PageLimit;
 
-/// The part of a store that holds databases; the guarantees of [`Store`](crate::Store) apply to it.
+/// The part of a store that holds databases; the guarantees of [`ItemStore`](crate::ItemStore) apply to it.
 ///
 /// **Order.** Each document has one number in the change order, and takes the next one when its leaves
 /// change. Numbers become visible in their order: a reader that has read all changes up to a number never

@@ -12,7 +12,6 @@ mod transfer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::ops::Bound;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -23,12 +22,11 @@ use crate::blob::{self, Digest};
 use crate::collection::{
     Alteration, AlterationDecision, Collection, CreationContext, DecideCollection, NewCollection,
 };
-use crate::contract::Store;
-use crate::database::Databases;
 use crate::decision::Decide;
 use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::identity::{self, Identity, LedgerEntry};
+use crate::item_store::ItemStore;
 use crate::name::{CollectionName, EndpointName};
 use crate::notifier::{ChangeNotifier, Notices};
 use crate::order::{ChangeNumber, Moment};
@@ -37,7 +35,7 @@ use crate::remote::{NewRemote, Remote, RemoteId};
 use crate::stored::{
     ChangePage, Discarded, DiscardedId, ItemPage, Page, PageLimit, Recent, Selection, StoredItem,
 };
-use state::{CollectionContents, State, selects};
+use state::{CollectionContents, State};
 
 /// A store in memory.
 pub struct MemoryStore {
@@ -54,9 +52,8 @@ pub struct Image(State);
 impl MemoryStore {
     /// Creates an endpoint without collections.
     pub fn new(name: &EndpointName, environment: Arc<dyn Environment>) -> Self {
-        let by = identity::mint(name, &*environment);
         let state = State {
-            identity: Identity { name: name.clone(), by, retired: Vec::new() },
+            identity: Identity::founded(name, &*environment),
             last_epoch: None,
             last_dropped_generation: 0,
             ledger: BTreeMap::new(),
@@ -115,7 +112,7 @@ impl MemoryStore {
 }
 
 #[async_trait]
-impl Store for MemoryStore {
+impl ItemStore for MemoryStore {
     async fn identity(&self) -> Result<Identity, StoreError> {
         Ok(self.state().identity.clone())
     }
@@ -314,14 +311,10 @@ impl Store for MemoryStore {
         let collection_contents = state.collection_contents(collection)?;
         let mut page = Page::new(limit);
         let before = selection.before.map_or(Bound::Unbounded, Bound::Excluded);
-        let text = selection.containing.as_deref().map(str::to_ascii_lowercase);
         for (_, id) in collection_contents.order.range((Bound::Unbounded, before)).rev() {
             let stored = &collection_contents.items[id];
-            if selects(selection, stored, text.as_deref()) {
-                if !page.fits(stored.weight()) {
-                    break;
-                }
-                page.items.push(stored.clone());
+            if selection.includes(stored) && !page.push(stored.clone()) {
+                break;
             }
         }
         let collection = collection_contents.collection.clone();
@@ -469,13 +462,5 @@ impl Store for MemoryStore {
 
     fn subscribe(&self, collection: &CollectionName) -> Notices {
         self.notifier.subscribe(collection)
-    }
-
-    fn databases(self: Arc<Self>) -> Arc<dyn Databases> {
-        self
-    }
-
-    fn directory(&self) -> Option<&Path> {
-        None
     }
 }

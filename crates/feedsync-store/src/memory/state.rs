@@ -19,7 +19,7 @@ use crate::name::{CollectionName, UserId, UserName};
 use crate::order::{ChangeNumber, Epoch, Moment};
 use crate::plan::Plan;
 use crate::remote::{Remote, RemoteId};
-use crate::stored::{Discarded, DiscardedId, Selection, StoredItem};
+use crate::stored::{Discarded, DiscardedId, StoredItem};
 
 #[derive(Debug, Clone)]
 pub(super) struct State {
@@ -279,13 +279,10 @@ impl State {
             purged: collection_contents.purged.get(id).cloned().unwrap_or_default(),
             issued: self.ledger.get(id).cloned().unwrap_or_default(),
         };
-        Ok(Snapshot {
-            identity: self.identity.clone(),
-            collection: collection_contents.collection.clone(),
-            now: environment.now(),
-            entries: keys.iter().map(|id| (id.clone(), entry(id))).collect(),
-            environment: Arc::clone(environment),
-        })
+        let entries = keys.iter().map(|id| (id.clone(), entry(id))).collect();
+        let (identity, collection) =
+            (self.identity.clone(), collection_contents.collection.clone());
+        Ok(Snapshot::new(identity, collection, entries, Arc::clone(environment)))
     }
 
     pub(super) fn apply(&mut self, plan: Plan) -> Result<(), StoreError> {
@@ -334,12 +331,4 @@ impl State {
         }
         Ok(())
     }
-}
-
-/// Whether a listing includes an item; `text` is in lower case.
-pub(super) fn selects(selection: &Selection, stored: &StoredItem, text: Option<&str>) -> bool {
-    let winner = &stored.item.winner;
-    (selection.deleted || !winner.deleted)
-        && (!selection.conflicted || !stored.item.conflicts.is_empty())
-        && text.is_none_or(|text| winner.payload.text.to_ascii_lowercase().contains(text))
 }

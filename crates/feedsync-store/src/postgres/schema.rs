@@ -138,7 +138,7 @@ mod tests {
     use super::*;
     use crate::conformance::samples::{create, store_each};
     use crate::conformance::wait;
-    use crate::{EndpointName, PostgresStore, Store as _, SystemEnvironment};
+    use crate::{EndpointName, ItemStore as _, PostgresStore, SystemEnvironment};
 
     /// Four nodes of a newer version migrate a store, exactly once, while a node of this version continues. A
     /// migration that fails changes nothing.

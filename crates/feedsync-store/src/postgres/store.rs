@@ -1,8 +1,6 @@
-//! Implementation of [`Store`] on the connections of a [`PostgresStore`].
+//! Implementation of [`ItemStore`] on the connections of a [`PostgresStore`].
 
 use std::num::NonZeroUsize;
-use std::path::Path;
-use std::sync::Arc;
 
 use async_trait::async_trait;
 use feedsync_core::ItemId;
@@ -14,11 +12,10 @@ use crate::blob::{self, Digest};
 use crate::collection::{
     AlterationDecision, Collection, CreationContext, DecideCollection, NewCollection,
 };
-use crate::contract::Store;
-use crate::database::Databases;
 use crate::decision::Decide;
 use crate::error::StoreError;
 use crate::identity::{Identity, LedgerEntry};
+use crate::item_store::ItemStore;
 use crate::name::CollectionName;
 use crate::notifier::Notices;
 use crate::order::{ChangeNumber, Moment};
@@ -26,7 +23,7 @@ use crate::remote::{NewRemote, Remote, RemoteId};
 use crate::stored::{ChangePage, Discarded, ItemPage, PageLimit, Recent, Selection, StoredItem};
 
 #[async_trait]
-impl Store for PostgresStore {
+impl ItemStore for PostgresStore {
     async fn identity(&self) -> Result<Identity, StoreError> {
         self.run(|node| async move {
             let client = node.connection().await?;
@@ -367,13 +364,5 @@ impl Store for PostgresStore {
 
     fn subscribe(&self, collection: &CollectionName) -> Notices {
         self.node.notifier.subscribe(collection)
-    }
-
-    fn databases(self: Arc<Self>) -> Arc<dyn Databases> {
-        self
-    }
-
-    fn directory(&self) -> Option<&Path> {
-        None
     }
 }

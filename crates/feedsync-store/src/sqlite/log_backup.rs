@@ -248,7 +248,7 @@ mod tests {
     use crate::conformance::{TestEnvironment, wait};
     use crate::log::{Append, Expected, Logs as _, NewSnapshot};
     use crate::sqlite::{SqliteStore, copy, schema};
-    use crate::{EndpointName, Store as _, Transfer as _};
+    use crate::{EndpointName, ItemStore as _, Transfer as _};
 
     fn environment(seed: u64) -> Arc<TestEnvironment> {
         Arc::new(TestEnvironment::new(seed))

@@ -1,4 +1,4 @@
-//! Implementation of [`Store`] on the threads of a [`SqliteStore`].
+//! Implementation of [`ItemStore`] on the threads of a [`SqliteStore`].
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -13,11 +13,10 @@ use crate::blob::{self, Digest};
 use crate::collection::{
     Alteration, AlterationDecision, Collection, CreationContext, DecideCollection, NewCollection,
 };
-use crate::contract::Store;
-use crate::database::Databases;
 use crate::decision::Decide;
 use crate::error::StoreError;
 use crate::identity::{Identity, LedgerEntry};
+use crate::item_store::ItemStore;
 use crate::name::CollectionName;
 use crate::notifier::Notices;
 use crate::order::{ChangeNumber, Moment};
@@ -25,7 +24,7 @@ use crate::remote::{NewRemote, Remote, RemoteId};
 use crate::stored::{ChangePage, Discarded, ItemPage, PageLimit, Recent, Selection, StoredItem};
 
 #[async_trait]
-impl Store for SqliteStore {
+impl ItemStore for SqliteStore {
     async fn identity(&self) -> Result<Identity, StoreError> {
         self.readers.read(collections::identity).await
     }
@@ -368,10 +367,6 @@ impl Store for SqliteStore {
 
     fn subscribe(&self, collection: &CollectionName) -> Notices {
         self.notifier.subscribe(collection)
-    }
-
-    fn databases(self: Arc<Self>) -> Arc<dyn Databases> {
-        self
     }
 
     fn directory(&self) -> Option<&Path> {

@@ -17,8 +17,8 @@ use feedsync_store::conformance::logs::{begun, grown, read_all};
 use feedsync_store::conformance::samples::{all, create, id, item, named, put};
 use feedsync_store::conformance::wait;
 use feedsync_store::{
-    EndpointName, Environment as _, Expected, LogPosition, Logs as _, NewGeneration, SqliteStore,
-    Store as _, SystemEnvironment,
+    EndpointName, Environment as _, Expected, ItemStore as _, LogPosition, Logs as _,
+    NewGeneration, SqliteStore, SystemEnvironment,
 };
 use tempfile::TempDir;
 

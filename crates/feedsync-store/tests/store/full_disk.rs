@@ -9,7 +9,7 @@ use feedsync_store::conformance::samples::{
 };
 use feedsync_store::conformance::{TestEnvironment, wait};
 use feedsync_store::{
-    Alteration, AlterationDecision, EndpointName, SqliteStore, Store, StoreError, Write,
+    Alteration, AlterationDecision, EndpointName, ItemStore, SqliteStore, StoreError, Write,
 };
 use feedsync_test::small_disk::SmallDisk;
 

@@ -7,7 +7,7 @@ use feedsync_store::conformance::samples::{
     all, by, create, ids, item, named, put, store_each, write,
 };
 use feedsync_store::conformance::{Fixture, TestEnvironment, wait};
-use feedsync_store::{EndpointName, Environment, Logs as _, MemoryStore, Store, Write};
+use feedsync_store::{EndpointName, Environment, ItemStore, Logs as _, MemoryStore, Write};
 
 fn memory(environment: Arc<dyn Environment>) -> Fixture {
     let store = MemoryStore::new(&EndpointName::new("tester").unwrap(), environment);

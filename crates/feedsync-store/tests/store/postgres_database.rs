@@ -9,8 +9,8 @@ use feedsync_store::conformance::samples::{create, item, named, put, write};
 use feedsync_store::conformance::{TestEnvironment, wait};
 use feedsync_store::{
     Alteration, AlterationDecision, AuditAction, AuditSelection, Collection, CollectionChange,
-    CreationContext, EndpointName, Environment as _, GrantFilter, MemoryStore, NewCollection,
-    People as _, PostgresStore, Role, Store as _, StoreError, SystemEnvironment, User, UserName,
+    CreationContext, EndpointName, Environment as _, GrantFilter, ItemStore as _, MemoryStore,
+    NewCollection, People as _, PostgresStore, Role, StoreError, SystemEnvironment, User, UserName,
 };
 use feedsync_test::postgres::Cluster;
 

@@ -14,8 +14,8 @@ use feedsync_store::conformance::{TestEnvironment, wait};
 use feedsync_store::{
     ChangeNumber, DatabaseChange, Databases, DatabasesExt as _, DocumentRange, DocumentRequest,
     DocumentWrite, DocumentsSnapshot, EndpointName, Environment as _, Epoch, Kind, LocalDocument,
-    MemoryStore, Moment, Notices, PostgresStore, SelectBodies, SkipKind, Store, StoreError,
-    StoredBody, StoredDocument, SystemEnvironment,
+    MemoryStore, Moment, Notices, PostgresStore, SelectBodies, SkipKind, StoreError, StoredBody,
+    StoredDocument, SystemEnvironment,
 };
 use feedsync_test::postgres::Cluster;
 
@@ -228,7 +228,7 @@ fn any_id_is_kept_in_the_order_of_its_bytes() {
     let store: Arc<dyn Databases> = nodes[0].clone();
     let model =
         MemoryStore::new(&EndpointName::new("tester").unwrap(), Arc::new(TestEnvironment::new(1)));
-    let model = (Arc::new(model) as Arc<dyn Store>).databases();
+    let model: Arc<dyn Databases> = Arc::new(model);
     wait(model.create_database(notes(), None)).unwrap();
     let random = |length: usize| -> String {
         let digits = (0..length).map(|_| {

@@ -10,8 +10,8 @@ use feedsync_store::conformance::logs::{append, begun, done, grown, read_all};
 use feedsync_store::conformance::samples::{create, named};
 use feedsync_store::conformance::wait;
 use feedsync_store::{
-    EndpointName, Environment as _, Expected, LogOutcome, LogPosition, Logs as _, Moment,
-    NewGeneration, NewSnapshot, PostgresStore, Store as _, StoreError, SystemEnvironment,
+    EndpointName, Environment as _, Expected, ItemStore as _, LogOutcome, LogPosition, Logs as _,
+    Moment, NewGeneration, NewSnapshot, PostgresStore, StoreError, SystemEnvironment,
 };
 use feedsync_test::postgres::Cluster;
 

@@ -13,8 +13,8 @@ use feedsync_store::conformance::samples::{
 };
 use feedsync_store::conformance::wait;
 use feedsync_store::{
-    ChangeNumber, CollectionChange, EndpointName, Environment as _, PostgresStore, Snapshot, Store,
-    StoreError, SystemEnvironment, Write,
+    ChangeNumber, CollectionChange, EndpointName, Environment as _, ItemStore, PostgresStore,
+    Snapshot, Store, StoreError, SystemEnvironment, Write,
 };
 use feedsync_test::postgres::Cluster;
 

@@ -11,10 +11,10 @@ use feedsync_store::conformance::samples::{all, create, item, named, put, store_
 use feedsync_store::conformance::wait;
 use feedsync_store::{
     Alteration, AlterationDecision, AuditAction, ChangeNumber, Collection, CollectionChange,
-    Databases as _, Digest, DocumentsSnapshot, EndpointName, Epoch, Grant, Moment, NewCollection,
-    NewRemote, Origin, People as _, PostgresStore, Put, Remote, RemoteId, RemoteState, Role, Scope,
-    Snapshot, Store as _, StoreError, SystemEnvironment, Token, TokenKind, Transfer as _,
-    TransferPart, User, UserName, Write,
+    Databases as _, Digest, DocumentsSnapshot, EndpointName, Epoch, Grant, ItemStore as _, Moment,
+    NewCollection, NewRemote, Origin, People as _, PostgresStore, Put, Remote, RemoteId,
+    RemoteState, Role, Scope, Snapshot, StoreError, SystemEnvironment, Token, TokenKind,
+    Transfer as _, TransferPart, User, UserName, Write,
 };
 use feedsync_test::postgres::Cluster;
 

@@ -15,7 +15,7 @@ use feedsync_store::conformance::change_order::follow;
 use feedsync_store::conformance::samples::{all, by, create, id, item, named, put, sequence};
 use feedsync_store::conformance::wait;
 use feedsync_store::{
-    ChangeNumber, EndpointName, Environment as _, SqliteStore, Store, SystemEnvironment, Write,
+    ChangeNumber, EndpointName, Environment as _, ItemStore, SqliteStore, SystemEnvironment, Write,
 };
 use tempfile::TempDir;
 

@@ -12,8 +12,8 @@ use feedsync_store::conformance::logs::{append, assert_distinct, begun, done, gr
 use feedsync_store::conformance::samples::{all, create, ids, named, store_each};
 use feedsync_store::conformance::wait;
 use feedsync_store::{
-    EndpointName, Epoch, Expected, Identity, LogOutcome, LogPosition, Logs as _, NewGeneration,
-    NewSnapshot, SqliteStore, Store as _, SystemEnvironment,
+    EndpointName, Epoch, Expected, Identity, ItemStore as _, LogOutcome, LogPosition, Logs as _,
+    NewGeneration, NewSnapshot, SqliteStore, SystemEnvironment,
 };
 use tempfile::TempDir;
 

@@ -7,8 +7,8 @@ use feedsync_couch::{AttachmentDigest, DatabaseName};
 use feedsync_store::conformance::samples::{create, named};
 use feedsync_store::conformance::{TestEnvironment, wait};
 use feedsync_store::{
-    Append, Databases, Digest, EndpointName, Expected, LogOutcome, NewSnapshot, PostgresStore,
-    SqliteStore, Store, StoreError,
+    Append, Databases as _, Digest, EndpointName, Expected, ItemStore as _, LogOutcome,
+    NewSnapshot, PostgresStore, SqliteStore, Store, StoreError,
 };
 use feedsync_test::postgres::Cluster;
 use proptest::prelude::*;
@@ -25,7 +25,7 @@ fn database() -> DatabaseName {
 }
 
 /// Stores the same bytes as a blob, as an attachment, and as the snapshot of a log.
-fn fill<S: Store + Databases>(store: &S, bytes: &[u8]) {
+fn fill<S: Store>(store: &S, bytes: &[u8]) {
     let notes = create(store, "notes").name;
     wait(store.put_blob(bytes.to_vec())).unwrap();
     wait(store.create_database(&database(), None)).unwrap().unwrap();
@@ -52,7 +52,7 @@ fn fill<S: Store + Databases>(store: &S, bytes: &[u8]) {
 }
 
 /// Reads each of the three.
-fn read<S: Store + Databases>(store: &S, bytes: &[u8]) -> [Result<Vec<u8>, StoreError>; 3] {
+fn read<S: Store>(store: &S, bytes: &[u8]) -> [Result<Vec<u8>, StoreError>; 3] {
     let attachment = AttachmentDigest::of(bytes);
     [
         wait(store.blob(Digest::of(bytes))).map(Option::unwrap),

@@ -11,8 +11,8 @@ use feedsync_store::conformance::samples::{
 };
 use feedsync_store::conformance::{TestEnvironment, wait};
 use feedsync_store::{
-    CollectionChange, Digest, EndpointName, Identity, NewRemote, SqliteStore, Store, StoreError,
-    Until, Write,
+    CollectionChange, Digest, EndpointName, Identity, ItemStore, NewRemote, SqliteStore,
+    StoreError, Until, Write,
 };
 use tempfile::TempDir;
 

@@ -9,8 +9,8 @@ use feedsync_store::conformance::logs::{append, begun, done, grown, read_all};
 use feedsync_store::conformance::samples::{all, create, ids, named, store_each};
 use feedsync_store::conformance::{TestEnvironment, wait};
 use feedsync_store::{
-    Append, EndpointName, Expected, LogOutcome, LogPosition, Logs as _, Moment, NewGeneration,
-    NewSnapshot, SqliteStore, Store as _, StoreError, SystemEnvironment,
+    Append, EndpointName, Expected, ItemStore as _, LogOutcome, LogPosition, Logs as _, Moment,
+    NewGeneration, NewSnapshot, SqliteStore, StoreError, SystemEnvironment,
 };
 use tempfile::TempDir;
 

@@ -14,10 +14,10 @@ use feedsync_store::conformance::samples::{
 use feedsync_store::conformance::{TestEnvironment, wait};
 use feedsync_store::{
     Append, AuditAction, AuditSelection, ChangeNumber, Collection, CollectionName, Digest,
-    DiscardedId, EndpointName, Environment as _, Expected, Grant, GrantFilter, MemoryStore, Moment,
-    NewGeneration, NewRemote, NewSnapshot, Origin, PostgresStore, Put, Remote, RemoteState, Role,
-    Scope, SqliteStore, Store as _, StoreError, Token, TokenKind, Transfer, TransferReport, User,
-    UserName, Write, transfer,
+    DiscardedId, EndpointName, Environment as _, Expected, Grant, GrantFilter, ItemStore as _,
+    MemoryStore, Moment, NewGeneration, NewRemote, NewSnapshot, Origin, PostgresStore, Put, Remote,
+    RemoteState, Role, Scope, SqliteStore, StoreError, Token, TokenKind, Transfer, TransferReport,
+    User, UserName, Write, transfer,
 };
 use feedsync_test::postgres::Cluster;
 

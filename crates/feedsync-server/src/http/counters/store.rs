@@ -2,18 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
+use std::ops::Bound;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use async_trait::async_trait;
 use feedsync_core::ItemId;
+use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
 use feedsync_store::{
     Append, AuditAction, AuditEntry, AuditSelection, ChangeNumber, ChangePage, Collection,
-    CollectionName, CreationContext, Databases, Decide, DecideCollection, Digest, Discarded,
-    Expected, Generation, Grant, GrantFilter, Identity, ItemPage, LedgerEntry, Log, LogOutcome,
-    LogSnapshot, Logs, Moment, NewCollection, NewGeneration, NewRemote, NewSnapshot, Notices,
-    PageLimit, People, Recent, Remote, RemoteId, Selection, Store, StoreError, StoredItem, Token,
+    CollectionName, CreationContext, Database, DatabaseChange, Databases, Decide, DecideCollection,
+    DecideDocuments, Digest, Discarded, DocumentChanges, DocumentPage, DocumentRange,
+    DocumentRequest, Epoch, Expected, Generation, Grant, GrantFilter, Identity, ItemPage,
+    ItemStore, LedgerEntry, LocalDocument, Log, LogOutcome, LogSnapshot, Logs, Moment,
+    NewCollection, NewGeneration, NewRemote, NewSnapshot, Notices, PageLimit, People, Recent,
+    Remote, RemoteId, SelectBodies, Selection, SkipKind, Store, StoreError, StoredItem, Token,
     Usage, User, UserId, UserName,
 };
 
@@ -67,8 +71,7 @@ pub(crate) struct TimedStore {
 
 macro_rules! timed {
     ($contract:ident: $( async fn $name:ident(&self $(, $argument:ident: $type:ty)*) -> $value:ty; )*
-     $( fn $plain:ident(&self $(, $given:ident: $of:ty)*) -> $result:ty; )*
-     $( shared fn $shared:ident(self: Arc<Self>) -> $part:ty; )*) => {
+     $( fn $plain:ident(&self $(, $given:ident: $of:ty)*) -> $result:ty; )*) => {
         #[async_trait]
         impl $contract for TimedStore {
             $(
@@ -81,17 +84,12 @@ macro_rules! timed {
                     self.store.$plain($($given),*)
                 }
             )*
-            $(
-                fn $shared(self: Arc<Self>) -> $part {
-                    Arc::clone(&self.store).$shared()
-                }
-            )*
         }
     };
 }
 
 timed! {
-    Store:
+    ItemStore:
     async fn identity(&self) -> Identity;
     async fn collections(&self) -> Vec<Collection>;
     async fn collections_after(&self, after: Option<&CollectionName>, most: usize) -> Vec<Collection>;
@@ -123,7 +121,6 @@ timed! {
     async fn sweep_blobs(&self, stored_before: Moment) -> u64;
     fn subscribe(&self, collection: &CollectionName) -> Notices;
     fn directory(&self) -> Option<&Path>;
-    shared fn databases(self: Arc<Self>) -> Arc<dyn Databases>;
 }
 
 timed! {
@@ -159,4 +156,32 @@ timed! {
     async fn record(&self, act: AuditAction) -> ();
     async fn acts(&self, selection: AuditSelection<'_>) -> Vec<AuditEntry>;
     async fn remove_acts(&self, before: Moment) -> u64;
+}
+
+timed! {
+    Databases:
+    async fn databases(&self, after: Option<&DatabaseName>, most: usize) -> Vec<Database>;
+    async fn database(&self, name: &DatabaseName) -> Option<Database>;
+    async fn create_database(&self, name: &DatabaseName, security: Option<String>) -> Option<Database>;
+    async fn charge(&self, name: &DatabaseName, owner: &UserId) -> ();
+    async fn charged(&self, name: &DatabaseName) -> Option<UserId>;
+    async fn drop_database(&self, name: &DatabaseName, epoch: Epoch) -> ();
+    async fn change_database(&self, name: &DatabaseName, epoch: Epoch, change: DatabaseChange) -> Database;
+    async fn update_documents(&self, name: &DatabaseName, wanted: Vec<DocumentRequest>, decide: DecideDocuments) -> Database;
+    async fn documents(&self, name: &DatabaseName, ids: &[DocumentId], choose: SelectBodies, most_bytes: u64) -> DocumentPage;
+    async fn documents_by_id(&self, name: &DatabaseName, range: DocumentRange, choose: SelectBodies, most_bytes: u64) -> DocumentPage;
+    async fn count_documents(&self, name: &DatabaseName, from: Bound<String>, to: Bound<String>) -> Option<u64>;
+    async fn document_changes(&self, name: &DatabaseName, after: ChangeNumber, most: usize, skip_kind: Option<SkipKind>, choose: SelectBodies, most_bytes: u64) -> DocumentChanges;
+    async fn latest_document_changes(&self, name: &DatabaseName, after: ChangeNumber, before: Option<ChangeNumber>, most: usize, choose: SelectBodies, most_bytes: u64) -> DocumentChanges;
+    async fn count_changes(&self, name: &DatabaseName, after: ChangeNumber) -> u64;
+    async fn local_document(&self, name: &DatabaseName, id: &LocalId) -> Option<LocalDocument>;
+    async fn local_documents_by_id(&self, name: &DatabaseName, after: Option<&LocalId>, limit: PageLimit) -> Vec<(LocalId, LocalDocument)>;
+    async fn put_local_document(&self, name: &DatabaseName, epoch: Epoch, id: &LocalId, document: Option<LocalDocument>) -> bool;
+    async fn compact_documents(&self, name: &DatabaseName, after: Option<&DocumentId>, most: usize) -> Option<DocumentId>;
+    async fn put_attachment(&self, name: &DatabaseName, digest: &AttachmentDigest, bytes: Vec<u8>) -> bool;
+    async fn attachment(&self, name: &DatabaseName, digest: &AttachmentDigest) -> Option<Vec<u8>>;
+    async fn is_attachment_referenced(&self, name: &DatabaseName, digest: &AttachmentDigest) -> bool;
+    async fn sweep_attachments(&self, of: Option<&DatabaseName>, stored_before: Moment) -> u64;
+    async fn sweep_databases(&self) -> bool;
+    fn subscribe_to_database(&self, name: &DatabaseName) -> Notices;
 }

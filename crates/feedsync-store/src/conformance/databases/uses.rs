@@ -24,7 +24,7 @@ impl Use {
     }
 
     /// Applies the operation; returns the result as text.
-    pub fn carry_out(&self, databases: &dyn Databases) -> String {
+    pub fn carry_out(&self, databases: &(impl Databases + ?Sized)) -> String {
         let said = |result: Result<Option<Database>, _>| match result {
             Ok(database) => format!("{database:?}"),
             Err(error) => format!("{error}"),
@@ -125,7 +125,7 @@ enum Operation {
 }
 
 /// Epoch of a database; an arbitrary one if it does not exist.
-fn epoch_of(databases: &dyn Databases, name: u8) -> Epoch {
+fn epoch_of(databases: &(impl Databases + ?Sized), name: u8) -> Epoch {
     let there = wait(databases.database(&named(name))).expect("it can be read");
     there.map_or(Epoch::begin(None, Moment::MAX, 0), |it| it.epoch)
 }
@@ -276,7 +276,7 @@ fn purge(snapshot: &DocumentsSnapshot, document: u8) -> Vec<DocumentWrite> {
 }
 
 /// All readable state of a database, as text.
-pub fn everything(databases: &dyn Databases, name: &DatabaseName) -> Vec<String> {
+pub fn everything(databases: &(impl Databases + ?Sized), name: &DatabaseName) -> Vec<String> {
     let mut all = Vec::new();
     let choices: [fn() -> SelectBodies; 3] = [
         || Box::new(|_: &StoredDocument| Vec::new()),

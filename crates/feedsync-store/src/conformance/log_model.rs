@@ -1,14 +1,22 @@
-//! Operations on logs.
+//! Equivalence with a model, with operations on logs.
 
 use proptest::prelude::*;
 
-use super::said;
-use crate::conformance::logs::{append, read_all};
-use crate::conformance::wait;
+use super::logs::{append, read_all};
+use super::model::{compare, said};
+use super::{Constructor, wait};
 use crate::{
-    Append, Collection, CollectionName, Expected, Generation, LogPosition, NewGeneration,
-    NewSnapshot, Store,
+    Append, Collection, CollectionName, Expected, Generation, ItemStore, LogPosition, Logs, Moment,
+    NewGeneration, NewSnapshot,
 };
+
+/// Random operations on items and logs have the same results as on the memory store, and lead to the same
+/// contents.
+pub fn any_sequence_of_operations_on_items_and_logs_gives_what_the_memory_store_gives(
+    constructor: Constructor<impl ItemStore + Logs + ?Sized>,
+) {
+    compare(constructor, Some((LogCalls::new(), LogCalls::new())));
+}
 
 /// An operation on the log of a collection.
 #[derive(Debug, Clone)]
@@ -26,6 +34,28 @@ pub(super) enum Where {
     Anywhere,
     /// This many bytes before its end.
     Behind(i8),
+}
+
+/// Operations on the logs of a store, for a model that is used with and without logs.
+pub(super) struct LogCalls<S: ?Sized> {
+    pub(super) answer: fn(&S, &CollectionName, Operation) -> String,
+    pub(super) dump: fn(&S, &Collection) -> Vec<String>,
+    pub(super) sweep: fn(&S, Moment) -> String,
+}
+
+impl<S: ?Sized> Clone for LogCalls<S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: ?Sized> Copy for LogCalls<S> {}
+
+impl<S: Logs + ?Sized> LogCalls<S> {
+    pub(super) fn new() -> Self {
+        let sweep = |store: &S, before| said(wait(store.sweep_logs(before)));
+        Self { answer, dump, sweep }
+    }
 }
 
 pub(super) fn operation() -> impl Strategy<Value = Operation> {
@@ -51,7 +81,7 @@ pub(super) fn operation() -> impl Strategy<Value = Operation> {
 }
 
 /// Applies an operation and returns the store's result as text.
-pub(super) fn answer(store: &dyn Store, name: &CollectionName, operation: Operation) -> String {
+fn answer<S: Logs + ?Sized>(store: &S, name: &CollectionName, operation: Operation) -> String {
     let log = wait(store.log(name)).ok().flatten();
     let nowhere = LogPosition { generation: Generation::new(1, 1), length: 3 };
     let place = log.map_or(nowhere, |log| log.place);
@@ -86,7 +116,7 @@ pub(super) fn answer(store: &dyn Store, name: &CollectionName, operation: Operat
 }
 
 /// All readable state of a log, as text.
-pub(super) fn dump(store: &dyn Store, collection: &Collection) -> Vec<String> {
+fn dump<S: Logs + ?Sized>(store: &S, collection: &Collection) -> Vec<String> {
     let name = &collection.name;
     let log = wait(store.log(name)).expect("read");
     let generations = log.iter().flat_map(|log| log.generations()).map(|(kept, _)| kept);
