@@ -8,7 +8,7 @@ use feedsync_bitsy::interceptor::Settings;
 use feedsync_bitsy::profile::Profile;
 use feedsync_server::LocalHubs;
 
-use crate::proxy::PageOrigin;
+use crate::page_origin::PageOrigin;
 use crate::store::Quota;
 use crate::target::{Allowed, Mount, Newsreader};
 

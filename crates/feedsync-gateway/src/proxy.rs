@@ -15,6 +15,7 @@ mod emulate;
 mod final_recipient;
 mod first_bytes;
 mod framing_check;
+mod head;
 mod hops;
 mod intercept;
 mod newsreaders;
@@ -43,15 +44,15 @@ use crate::programs;
 use crate::target::{Addresses, Mode, Newsreader, Target, TargetError};
 use crate::upstream::{Origins, PSEUDONYM, RootsError, Upstream, UpstreamError, append_via};
 
+pub use crate::page_origin::{PageOrigin, PageOriginError};
 pub use body::{Body, BodyError};
-pub use pages::{PageOrigin, PageOriginError};
 pub(crate) use serve::listen;
 pub use serve::{ServeError, Serving, serve, serve_with};
 pub(crate) use timeout_body::TimeoutBody;
 
 use compose::Feeds;
 use framing_check::AmbiguousFraming;
-use intercept::Head;
+use head::Head;
 use problem::Problem;
 
 /// The proxy that serves applications. Cloning is cheap.

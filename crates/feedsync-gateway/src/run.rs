@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use feedsync_bitsy::authentication::Partition;
 use feedsync_bitsy::event::ErrorId;
 use feedsync_bitsy::interceptor::{
-    Content, ControlError, Event, Interceptor, Representation, Step, Stored as _,
+    self, Content, ControlError, Event, Representation, Step, Stored as _,
 };
 use feedsync_bitsy::location::Location;
 use tokio::sync::{broadcast, watch};
@@ -163,13 +163,12 @@ fn opened(directory: &Path, keep: &StoreConfig) -> Result<Store, StoreError> {
 
 #[async_trait]
 impl InterceptorHandle for Driver {
-    fn inspect(&self, inspect: &mut dyn FnMut(&Interceptor)) {
-        Driver::inspect(self, |interceptor| inspect(interceptor));
+    fn inspect(&self, inspect: &mut dyn FnMut(&interceptor::State)) {
+        Driver::inspect(self, |state| inspect(state));
     }
 
     async fn change(&self, requested: ChangeRequest) -> Result<(), ChangeError> {
-        let changed =
-            Driver::change(self, |interceptor, _, now, _| Ok(parted(requested(interceptor, now))));
+        let changed = Driver::change(self, |state, cx| Ok(parted(requested(state, cx.now))));
         let changed = changed.await;
         // A change without stored effect may still make something due.
         self.wake();
@@ -177,9 +176,8 @@ impl InterceptorHandle for Driver {
     }
 
     async fn retry(&self, error: ErrorId) -> Result<(), ChangeError> {
-        let changed = Driver::change(self, |interceptor, reader, now, random| {
-            Ok(parted(interceptor.retry(reader, error, random, now)?))
-        });
+        let changed =
+            Driver::change(self, |state, cx| Ok(parted(state.delivery().retry(cx, error)?)));
         Ok(changed.await.map_err(failed)??)
     }
 
@@ -192,7 +190,7 @@ impl InterceptorHandle for Driver {
         partition: Partition,
         location: &Location,
     ) -> Result<Option<Representation>, StoreFailed> {
-        let read = self.read(|_, reader, _| reader.representation(partition, location));
+        let read = self.read(|_, cx| cx.stored.representation(partition, location));
         read.map_err(|error| StoreFailed(Box::new(error)))
     }
 

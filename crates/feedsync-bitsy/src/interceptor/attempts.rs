@@ -11,15 +11,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Interceptor;
-use super::decide::Proposed;
-use super::step::{Change, Step};
-use super::stored::{Content, Entity, Stored};
 use crate::authentication::Partition;
-use crate::fingerprint::Fingerprint;
+use crate::interceptor::stored::Content;
 use crate::location::Location;
-use crate::outbox::Edit;
-use crate::propagation::Method;
 
 /// Maximum number of attempts for a resource.
 const MAX_ATTEMPTS: usize = 8;
@@ -37,10 +31,10 @@ pub struct Attempt {
 
 /// Attempts with unknown results.
 #[derive(Debug, Default)]
-pub(super) struct Attempts(BTreeMap<(Partition, Location), Vec<Content>>);
+pub(crate) struct Attempts(BTreeMap<(Partition, Location), Vec<Content>>);
 
 impl Attempts {
-    pub(super) fn restored(rows: Vec<Attempt>) -> Self {
+    pub(crate) fn restored(rows: Vec<Attempt>) -> Self {
         let mut attempts = Self::default();
         for Attempt { partition, location, content } in rows {
             attempts.0.entry((partition, location)).or_default().push(content);
@@ -49,142 +43,48 @@ impl Attempts {
     }
 
     /// Contents that were sent for a resource.
-    pub(super) fn of(&self, partition: Partition, location: &Location) -> &[Content] {
+    pub(crate) fn of(&self, partition: Partition, location: &Location) -> &[Content] {
         self.0.get(&(partition, location.clone())).map_or(&[], Vec::as_slice)
     }
 
     /// All attempts.
-    pub(super) fn all(&self) -> impl Iterator<Item = (Partition, Location, Content)> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = (Partition, Location, Content)> {
         self.0.iter().flat_map(|((partition, location), contents)| {
             contents.iter().map(|content| (*partition, location.clone(), *content))
         })
     }
 
-    pub(super) fn contents(&self) -> impl Iterator<Item = Content> {
+    pub(crate) fn contents(&self) -> impl Iterator<Item = Content> {
         self.0.values().flatten().copied()
     }
 
-    pub(super) fn forget_all(&mut self, partition: Partition) {
+    pub(crate) fn forget_all(&mut self, partition: Partition) {
         self.0.retain(|(who, _), _| *who != partition);
     }
-}
 
-impl Interceptor {
-    /// Notes that an edit is about to be sent. The note is stored before sending, but need not survive a
-    /// power cut. The result is passed to [`Self::forwarded`].
-    pub fn begin_forward(&mut self, proposed: &Proposed, entity: Option<&Entity>) -> Step {
-        let mut step = Step::default();
-        let Some(entity) = entity.filter(|_| proposed.method == Method::Put) else { return step };
-        let (partition, location) = (proposed.partition, proposed.location.clone());
-        self.attempt(&mut step, Attempt { partition, location, content: entity.content });
-        step
-    }
-
-    /// Notes that a discarded edit may have been carried out.
-    pub(super) fn note_discarded(&mut self, step: &mut Step, edit: &Edit<Entity>) {
-        let requested = &edit.requested;
-        let body =
-            requested.body.as_ref().filter(|_| requested.method == Method::Put && edit.tries > 0);
-        let (partition, location) = (requested.partition, requested.location.clone());
-        let attempt = body.map(|body| Attempt { partition, location, content: body.content });
-        attempt.into_iter().for_each(|attempt| self.attempt(step, attempt));
-    }
-
-    fn attempt(&mut self, step: &mut Step, attempt: Attempt) {
-        self.remove_attempt(step, &attempt);
-        let key = (attempt.partition, attempt.location.clone());
-        let of = self.attempts.0.entry(key).or_default();
+    /// Adds an attempt. Returns the oldest one if it is removed for it.
+    pub(crate) fn add(&mut self, attempt: &Attempt) -> Option<Attempt> {
+        let of = self.0.entry((attempt.partition, attempt.location.clone())).or_default();
         of.push(attempt.content);
-        let oldest = (of.len() > MAX_ATTEMPTS).then(|| of.remove(0));
-        step.changes.extend(oldest.map(|content| {
-            Change::AttemptRemoved(Box::new(Attempt { content, ..attempt.clone() }))
-        }));
-        step.changes.push(Change::Attempt(Box::new(attempt)));
+        let oldest = (of.len() > MAX_ATTEMPTS).then(|| of.remove(0))?;
+        Some(Attempt { content: oldest, ..attempt.clone() })
     }
 
-    /// Whether an edit that was refused for its base may have been made on content that was sent from here.
-    pub(super) fn may_rebase(&self, edit: &Edit<Entity>) -> bool {
-        let requested = &edit.requested;
-        let is_rebased = self.delivery_states.get(&edit.id).is_some_and(|trail| trail.is_rebased);
-        requested.base.is_some()
-            && !requested.is_conditional
-            && !is_rebased
-            && !self.attempts.of(requested.partition, &requested.location).is_empty()
-    }
-
-    /// Whether the present content was sent from here.
-    pub(super) fn is_attempted<S: Stored>(
-        &self,
-        stored: &S,
-        edit: &Edit<Entity>,
-        theirs: Content,
-        address: &Location,
-    ) -> Result<bool, S::Error> {
-        let fingerprint = |content| Ok(Fingerprint::of_entry(&stored.content(&content)?, address));
-        let there = fingerprint(theirs)?;
-        for attempt in self.attempts.of(edit.requested.partition, &edit.requested.location) {
-            let ours = fingerprint(*attempt)?;
-            let kept =
-                ours.zip(there.as_ref()).is_some_and(|(ours, there)| ours.is_stored_as(there));
-            if *attempt == theirs || kept {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Whether the present content may be that of the refused edit itself. An earlier attempt may have
-    /// arrived after the gateway looked for it.
-    pub(super) fn may_be_own_content(edit: &Edit<Entity>) -> bool {
-        edit.requested.method == Method::Put && edit.tries > 1
-    }
-
-    /// Whether an attempt for a resource may still arrive: there is one, and the server has the same content
-    /// as before.
-    pub(super) fn may_arrive<S: Stored>(
-        &self,
-        stored: &S,
-        (partition, location): (Partition, &Location),
-        there: Content,
-    ) -> Result<bool, S::Error> {
-        if self.attempts.of(partition, location).is_empty() {
-            return Ok(false);
-        }
-        let known = stored.representation(partition, location)?;
-        Ok(known.is_some_and(|known| known.content == there))
-    }
-
-    /// Removes an attempt whose result is known.
-    pub(super) fn remove_attempt(&mut self, step: &mut Step, attempt: &Attempt) {
+    /// Removes an attempt. Returns whether it was there.
+    pub(crate) fn remove(&mut self, attempt: &Attempt) -> bool {
         let key = (attempt.partition, attempt.location.clone());
-        let Some(of) = self.attempts.0.get_mut(&key) else { return };
+        let Some(of) = self.0.get_mut(&key) else { return false };
         let before = of.len();
         of.retain(|content| *content != attempt.content);
-        if of.len() < before {
-            step.changes.push(Change::AttemptRemoved(Box::new(attempt.clone())));
-        }
+        let was_there = of.len() < before;
         if of.is_empty() {
-            self.attempts.0.remove(&key);
+            self.0.remove(&key);
         }
+        was_there
     }
 
-    /// Removes the attempts for a resource whose present content is known. They stay while edits wait,
-    /// because these may name the previous content.
-    pub(super) fn clear_attempts(
-        &mut self,
-        step: &mut Step,
-        partition: Partition,
-        location: &Location,
-    ) {
-        if self.attempts.of(partition, location).is_empty()
-            || self.outbox.last(partition, location).is_some()
-        {
-            return;
-        }
-        let of = self.attempts.0.remove(&(partition, location.clone())).unwrap_or_default();
-        step.changes.extend(of.into_iter().map(|content| {
-            let location = location.clone();
-            Change::AttemptRemoved(Box::new(Attempt { partition, location, content }))
-        }));
+    /// Removes the attempts for a resource.
+    pub(crate) fn take(&mut self, partition: Partition, location: &Location) -> Vec<Content> {
+        self.0.remove(&(partition, location.clone())).unwrap_or_default()
     }
 }

@@ -12,7 +12,7 @@ use feedsync_formats::{
 };
 use percent_encoding::percent_decode_str;
 
-use super::decide::is_pending;
+use super::pending::is_pending;
 use super::reply::ComposedEdit;
 use crate::location::Location;
 use crate::overlay::LocalEdit;
@@ -29,7 +29,7 @@ const EMPTY_ENTRY: &str = "<entry xmlns=\"http://www.w3.org/2005/Atom\"></entry>
 
 impl ComposedEdit {
     /// Whether the content may be an entry. Media types other than XML are excluded.
-    pub(super) fn may_be_entry(&self) -> bool {
+    pub(crate) fn may_be_entry(&self) -> bool {
         self.essence().is_none_or(|essence| {
             matches!(&*essence, "application/atom+xml" | "application/xml" | "text/xml")
         })
@@ -37,7 +37,7 @@ impl ComposedEdit {
 
     /// The edit in the form in which a feed shows it; none if it is not shown. `bytes` are its content if it
     /// may be an entry.
-    pub(super) fn shown(
+    pub(crate) fn shown(
         &self,
         bytes: Option<&[u8]>,
         updated: &str,

@@ -8,7 +8,7 @@ use super::stored::{Content, Stored};
 use crate::location::Location;
 
 /// Whether bytes can be what their headers say. A response declared as Atom must be Atom (2.1.3).
-pub(super) fn can_be<S: Stored>(
+pub(crate) fn can_be<S: Stored>(
     stored: &S,
     headers: &HeaderMap,
     content: Content,
@@ -21,13 +21,13 @@ pub(super) fn can_be<S: Stored>(
 }
 
 /// Parses a document that is an Atom feed, or a page of one.
-pub(super) fn feed_of(bytes: &[u8], address: &Location) -> Option<MemberFeed> {
+pub(crate) fn feed_of(bytes: &[u8], address: &Location) -> Option<MemberFeed> {
     let options = ReadOptions { base: Some(address.as_str()), ..ReadOptions::tolerant() };
     MemberFeed::read(bytes, &options).ok().filter(MemberFeed::is_feed)
 }
 
 /// Parses a feed that can be subscribed to and not edited: RSS or JSON Feed (R-B44).
-pub(super) fn read_only(bytes: &[u8], address: &Location) -> Option<Plain> {
+pub(crate) fn read_only(bytes: &[u8], address: &Location) -> Option<Plain> {
     let options = ReadOptions { base: Some(address.as_str()), ..ReadOptions::tolerant() };
     let format = detect(bytes)?;
     let is_json_feed = || bytes.windows(JSON_FEED.len()).any(|part| part == JSON_FEED);
@@ -39,19 +39,19 @@ pub(super) fn read_only(bytes: &[u8], address: &Location) -> Option<Plain> {
 const JSON_FEED: &[u8] = b"jsonfeed.org/version/";
 
 /// Base address of a document: `Content-Location`, or its own address.
-pub(super) fn base(headers: &HeaderMap, location: &Location) -> Location {
+pub(crate) fn base(headers: &HeaderMap, location: &Location) -> Location {
     let told = headers.get(header::CONTENT_LOCATION).and_then(|told| told.to_str().ok());
     let told = told.and_then(|told| Location::resolve(Some(location), told).ok());
     told.unwrap_or_else(|| location.clone())
 }
 
 /// Whether a response is a page for people.
-pub(super) fn is_page(headers: &HeaderMap) -> bool {
+pub(crate) fn is_page(headers: &HeaderMap) -> bool {
     essence(headers).is_some_and(|kind| matches!(&*kind, "text/html" | "application/xhtml+xml"))
 }
 
 /// Whether the media type of a response is that of a proxy configuration, or at least XML (R-B24).
-pub(super) fn is_configuration(headers: &HeaderMap) -> bool {
+pub(crate) fn is_configuration(headers: &HeaderMap) -> bool {
     let kinds = [feedsync_formats::PROXY_TYPE, "application/xml", "text/xml"];
     essence(headers).is_none_or(|kind| kinds.contains(&&*kind))
 }

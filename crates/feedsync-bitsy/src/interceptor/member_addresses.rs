@@ -11,14 +11,14 @@ const MAX_ADDRESSES: usize = 10_000;
 
 /// Server addresses of members by their temporary addresses.
 #[derive(Debug, Default)]
-pub(super) struct MemberAddresses {
+pub(crate) struct MemberAddresses {
     members: HashMap<Location, Vec<(Partition, Option<Location>)>>,
     order: VecDeque<(Partition, Location)>,
 }
 
 impl MemberAddresses {
     /// Restores the addresses from a store, the oldest first.
-    pub(super) fn restored(
+    pub(crate) fn restored(
         named: impl IntoIterator<Item = (Partition, Location, Option<Location>)>,
     ) -> Self {
         let mut naming = Self::default();
@@ -29,7 +29,7 @@ impl MemberAddresses {
     }
 
     /// Server address of a member, if known. The inner value is none if the member does not exist.
-    pub(super) fn get(
+    pub(crate) fn get(
         &self,
         partition: Partition,
         pending: &Location,
@@ -38,7 +38,7 @@ impl MemberAddresses {
     }
 
     /// Server addresses for all partitions.
-    pub(super) fn of(
+    pub(crate) fn of(
         &self,
         pending: &Location,
     ) -> impl Iterator<Item = (Partition, Option<&Location>)> {
@@ -47,7 +47,7 @@ impl MemberAddresses {
     }
 
     /// Notes the address of a member. Returns the entry that is removed for it.
-    pub(super) fn insert(
+    pub(crate) fn insert(
         &mut self,
         partition: Partition,
         pending: Location,
@@ -69,7 +69,7 @@ impl MemberAddresses {
     }
 
     /// Removes all addresses of a partition.
-    pub(super) fn forget_all(&mut self, partition: Partition) {
+    pub(crate) fn forget_all(&mut self, partition: Partition) {
         self.order.retain(|(whose, _)| *whose != partition);
         self.members.retain(|_, members| {
             members.retain(|(whose, _)| *whose != partition);

@@ -8,7 +8,7 @@ use crate::location::Location;
 
 /// Completed edits that are shown until their feeds are fetched again.
 #[derive(Debug, Default)]
-pub(super) struct OverlayEdits {
+pub(crate) struct OverlayEdits {
     all: BTreeMap<u64, OverlayEdit>,
     /// Numbers by address and by temporary address.
     locations: HashMap<Location, BTreeSet<u64>>,
@@ -19,25 +19,25 @@ pub(super) struct OverlayEdits {
 
 impl OverlayEdits {
     /// Restores the edits from a store.
-    pub(super) fn restored(shown: impl IntoIterator<Item = OverlayEdit>) -> Self {
+    pub(crate) fn restored(shown: impl IntoIterator<Item = OverlayEdit>) -> Self {
         let mut showing = Self::default();
         shown.into_iter().for_each(|shown| showing.insert(shown));
         showing
     }
 
     /// All edits, in their order.
-    pub(super) fn all(&self) -> impl Iterator<Item = &OverlayEdit> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &OverlayEdit> {
         self.all.values()
     }
 
     /// Edits of an address, the last first.
-    pub(super) fn at(&self, location: &Location) -> impl Iterator<Item = &OverlayEdit> {
+    pub(crate) fn at(&self, location: &Location) -> impl Iterator<Item = &OverlayEdit> {
         let places = self.locations.get(location).into_iter().flatten().rev();
         places.filter_map(|place| self.all.get(place))
     }
 
     /// Edits of a feed, in their order.
-    pub(super) fn of_feed(
+    pub(crate) fn of_feed(
         &self,
         partition: Partition,
         feed: &Location,
@@ -46,7 +46,7 @@ impl OverlayEdits {
     }
 
     /// Edits of a feed without a server address, in their order.
-    pub(super) fn unnamed(
+    pub(crate) fn unnamed(
         &self,
         partition: Partition,
         feed: &Location,
@@ -55,11 +55,11 @@ impl OverlayEdits {
     }
 
     /// Feeds with edits without a server address.
-    pub(super) fn feeds_with_unnamed(&self) -> impl Iterator<Item = (Partition, Location)> {
+    pub(crate) fn feeds_with_unnamed(&self) -> impl Iterator<Item = (Partition, Location)> {
         self.unnamed.keys().cloned()
     }
 
-    pub(super) fn insert(&mut self, shown: OverlayEdit) {
+    pub(crate) fn insert(&mut self, shown: OverlayEdit) {
         let place = shown.place;
         let feed = (shown.partition, shown.feed.clone());
         if shown.is_unnamed() {
@@ -72,7 +72,7 @@ impl OverlayEdits {
         self.all.insert(place, shown);
     }
 
-    pub(super) fn remove(&mut self, place: u64) -> Option<OverlayEdit> {
+    pub(crate) fn remove(&mut self, place: u64) -> Option<OverlayEdit> {
         let shown = self.all.remove(&place)?;
         let feed = (shown.partition, shown.feed.clone());
         for listed in [&mut self.feeds, &mut self.unnamed] {
@@ -107,7 +107,7 @@ impl OverlayEdits {
 
 impl OverlayEdit {
     /// Whether the member has no server address.
-    pub(super) fn is_unnamed(&self) -> bool {
+    pub(crate) fn is_unnamed(&self) -> bool {
         self.pending.as_ref() == Some(&self.resource)
     }
 }

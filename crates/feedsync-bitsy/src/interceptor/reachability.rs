@@ -28,7 +28,7 @@ const MAX_PACE: Duration = Duration::from_secs(60);
 
 /// The servers that were not reached, and those that accept no edits at present.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Reachability {
+pub(crate) struct Reachability {
     unreachable: HashMap<String, Backoff>,
     watched: HashSet<String>,
     paced: HashMap<String, Backoff>,
@@ -43,22 +43,22 @@ struct Backoff {
 
 impl Reachability {
     /// Whether the server is considered reachable.
-    pub(super) fn is_reachable(&self, location: &Location) -> bool {
+    pub(crate) fn is_reachable(&self, location: &Location) -> bool {
         !self.unreachable.contains_key(location.origin())
     }
 
     /// Whether a server may be asked now: it is considered reachable, or a test is due.
-    pub(super) fn may_try(&self, location: &Location, now: Time) -> bool {
+    pub(crate) fn may_try(&self, location: &Location, now: Time) -> bool {
         self.unreachable.get(location.origin()).is_none_or(|unreachable| unreachable.until <= now)
     }
 
     /// Notes that a server responded. Returns whether it was unreachable before.
-    pub(super) fn answered(&mut self, location: &Location) -> bool {
+    pub(crate) fn answered(&mut self, location: &Location) -> bool {
         self.unreachable.remove(location.origin()).is_some()
     }
 
     /// Notes that a server was not reached. `random` spreads attempts that would otherwise coincide.
-    pub(super) fn lost(&mut self, location: &Location, now: Time, random: u64) {
+    pub(crate) fn lost(&mut self, location: &Location, now: Time, random: u64) {
         let is_watched = self.watched.contains(location.origin());
         let longest = if is_watched { MAX_WATCHED_RETRY_DELAY } else { MAX_RETRY_DELAY };
         let unreachable = self.unreachable.entry(location.origin().to_owned());
@@ -75,7 +75,7 @@ impl Reachability {
 
     /// Notes that a server put an edit off or requires credentials. Other edits are still sent to it, but
     /// ever more slowly while it accepts none.
-    pub(super) fn put_off(&mut self, location: &Location, now: Time) {
+    pub(crate) fn put_off(&mut self, location: &Location, now: Time) {
         let pace = self.paced.entry(location.origin().to_owned());
         let pace = pace.or_insert(Backoff { tries: 0, until: now });
         pace.tries = pace.tries.saturating_add(1);
@@ -87,39 +87,39 @@ impl Reachability {
     }
 
     /// Notes that a server decided on an edit.
-    pub(super) fn decided(&mut self, location: &Location) {
+    pub(crate) fn decided(&mut self, location: &Location) {
         self.paced.remove(location.origin());
     }
 
     /// End of the pause before the next edit to a server.
-    pub(super) fn paced_until(&self, location: &Location, now: Time) -> Option<Time> {
+    pub(crate) fn paced_until(&self, location: &Location, now: Time) -> Option<Time> {
         let until = self.paced.get(location.origin()).map(|pace| pace.until);
         until.filter(|until| *until > now)
     }
 
     /// Time at which a server that was not reached is tried again.
-    pub(super) fn unreachable_until(&self, location: &Location) -> Option<Time> {
+    pub(crate) fn unreachable_until(&self, location: &Location) -> Option<Time> {
         self.unreachable.get(location.origin()).map(|unreachable| unreachable.until)
     }
 
     /// Tests a server more often while it is unreachable.
-    pub(super) fn watch(&mut self, location: &Location) {
+    pub(crate) fn watch(&mut self, location: &Location) {
         self.watched.insert(location.origin().to_owned());
     }
 
     /// Tests the servers more often that another instance does.
-    pub(super) fn watch_as(&mut self, other: &Self) {
+    pub(crate) fn watch_as(&mut self, other: &Self) {
         self.watched.extend(other.watched.iter().cloned());
     }
 
     /// Removes all failures and pauses, since there is a network again.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.unreachable.clear();
         self.paced.clear();
     }
 
     /// Time at which a server may be tried again.
-    pub(super) fn next_wake(&self, now: Time) -> Option<Time> {
+    pub(crate) fn next_wake(&self, now: Time) -> Option<Time> {
         self.unreachable
             .values()
             .chain(self.paced.values())

@@ -139,7 +139,7 @@ impl Accounts {
                 let known = self.known_of(partition, articles);
                 let toggled = articles
                     .iter()
-                    .map(|article| self.toggled(interface, request, &known, *article, *is_star));
+                    .map(|article| self.toggled(interface, request, &known, (*article, *is_star)));
                 toggled.collect::<Result<_, _>>()?
             }
         })
@@ -150,8 +150,7 @@ impl Accounts {
         interface: Interface,
         request: &UnsignedRequest,
         known: &HashMap<i64, Fact>,
-        article: i64,
-        is_star: bool,
+        (article, is_star): (i64, bool),
     ) -> Result<Change, Full> {
         let fact = known.get(&article).ok_or(Full::Unknown)?;
         let was = if is_star { fact.is_starred } else { fact.is_read };

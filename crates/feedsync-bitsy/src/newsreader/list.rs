@@ -47,7 +47,7 @@ impl Articles {
             let new: HashSet<i64> =
                 overlay.facts().filter(is_new).map(|fact| fact.article).collect();
             if !new.is_empty() {
-                self.add(items, list, overlay, &new, others());
+                self.add(items, list, overlay, (&new, others()));
             }
         }
         items.len() as i64 - before as i64
@@ -68,8 +68,7 @@ impl Articles {
         items: &mut Vec<Value>,
         list: &List,
         overlay: &Overlay,
-        new: &HashSet<i64>,
-        others: Vec<Value>,
+        (new, others): (&HashSet<i64>, Vec<Value>),
     ) {
         let mut missing = new.clone();
         let made = new.iter().filter_map(|number| (self.made)(*number));

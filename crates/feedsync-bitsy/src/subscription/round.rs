@@ -83,6 +83,13 @@ pub struct Round {
     later: BTreeMap<Location, Time>,
 }
 
+impl Fetch {
+    /// Whether no other request may be running. The proxy configuration and the feed determine the other requests.
+    fn is_alone(&self) -> bool {
+        matches!(self.part, Part::Proxy | Part::Feed)
+    }
+}
+
 impl Round {
     /// Creates a round for the proxy configuration and the feed.
     pub fn whole(feed: &Location, proxy: Option<&Location>) -> Self {
@@ -120,13 +127,19 @@ impl Round {
         self.queue.front()
     }
 
+    /// The requests that [`take_next`](Self::take_next) is going to return, if none is settled meanwhile.
+    pub fn upcoming(&self) -> impl Iterator<Item = &Fetch> {
+        let running = self.in_progress;
+        let requests = self.queue.iter().enumerate();
+        let may_start =
+            requests.take_while(move |(number, fetch)| running + number == 0 || !fetch.is_alone());
+        may_start.map(|(_, fetch)| fetch)
+    }
+
     /// Takes the next request, if it may be sent now. Several may be in progress at once. Each must be
     /// settled.
     pub fn take_next(&mut self) -> Option<Fetch> {
-        // The proxy configuration and the feed determine the other requests.
-        let first = self.queue.front()?;
-        let alone = matches!(first.part, Part::Proxy | Part::Feed);
-        if alone && self.in_progress > 0 {
+        if self.queue.front()?.is_alone() && self.in_progress > 0 {
             return None;
         }
         self.in_progress += 1;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use feedsync_bitsy::interceptor::{Change, Interceptor, Step, Task};
+use feedsync_bitsy::interceptor::{Change, State, Step, Task};
 use feedsync_bitsy::outbox::Progress;
 use http::{Method, StatusCode};
 
@@ -73,7 +73,7 @@ fn rest_takes_back_the_notes_of_unsent_edits() {
     let mut desk = with_posts();
     let begun = desk.begin();
     desk.carry_out(begun);
-    let step = desk.gateway.interceptor.rest();
+    let step = desk.gateway.state.delivery().rest();
     assert_eq!((step.changes.len(), noted(&step)), (2, 0));
     desk.take(&step);
     desk.restart();
@@ -119,9 +119,13 @@ fn next_edit_of_a_queue_is_sent_after_a_plain_success() {
     let mut desk = with_posts();
     let (tasks, step) = desk.begin();
     desk.take(&step);
-    let of = &mut desk.gateway.interceptor;
-    let next = |of: &mut Interceptor, after: &Task, status: u16, headers: &[(&str, &str)]| {
-        of.next_in_queue(after.id, StatusCode::from_u16(status).unwrap(), &fields(headers))
+    let of = &mut desk.gateway.state;
+    let next = |of: &mut State, after: &Task, status: u16, headers: &[(&str, &str)]| {
+        of.delivery().next_in_queue(
+            after.id,
+            StatusCode::from_u16(status).unwrap(),
+            &fields(headers),
+        )
     };
     // Other responses may require a repetition, or not come from the server.
     for (status, kind) in [(202, ATOM[0]), (503, ATOM[0]), (409, ATOM[0]), (201, HTML)] {
@@ -138,7 +142,7 @@ fn next_edit_of_a_queue_is_sent_after_a_plain_success() {
     let posts = desk.arrived.iter().filter(|arrived| arrived.line.starts_with("POST"));
     let bodies: Vec<_> = posts.map(|arrived| &arrived.body).collect();
     assert_eq!(bodies, [&entry("two"), &entry("three"), &entry("one")]);
-    assert_eq!(desk.gateway.interceptor.edits().count(), 0);
+    assert_eq!(desk.gateway.state.edits().count(), 0);
 }
 
 #[test]
@@ -161,7 +165,7 @@ fn next_edit_of_a_queue_is_not_sent_when_the_policy_is_offline() {
     desk.take(&step);
     desk.go_offline();
     let (status, headers) = (StatusCode::CREATED, fields(&ATOM));
-    assert_eq!(desk.gateway.interceptor.next_in_queue(tasks[0].id, status, &headers), None);
+    assert_eq!(desk.gateway.state.delivery().next_in_queue(tasks[0].id, status, &headers), None);
 }
 
 #[test]

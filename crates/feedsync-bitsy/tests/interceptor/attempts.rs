@@ -197,7 +197,7 @@ fn sent_twice(there: &str) -> Desk {
 fn edit_that_arrived_after_its_check_is_not_a_conflict() {
     let desk = sent_twice("ours");
     assert_eq!(desk.errors(), [] as [String; 0]);
-    assert_eq!(desk.gateway.interceptor.edits().count(), 0, "it is carried out");
+    assert_eq!(desk.gateway.state.edits().count(), 0, "it is carried out");
     assert_eq!(edits(&desk).len(), 2);
     let desk = sent_twice("theirs");
     assert_eq!(desk.errors(), [format!("412 PUT {MEMBER}")]);

@@ -15,7 +15,7 @@ const SERVED: [(&str, &str); 1] = [("content-type", "application/atom+xml")];
 
 fn begin(desk: &mut Desk, room: usize) -> Vec<Task> {
     let of = &mut desk.gateway;
-    let Ok((tasks, step)) = of.interceptor.begin(&of.disk, room, desk.now);
+    let Ok((tasks, step)) = of.begin(room, desk.now);
     desk.take(&step);
     tasks
 }
@@ -37,18 +37,18 @@ fn busy() -> Desk {
     desk.is_online = true;
     desk.serve("POST", MEMBERS, answer(202, &[], ""));
     desk.after(10);
-    let edit = desk.gateway.interceptor.edits().next().unwrap();
+    let edit = desk.gateway.state.edits().next().unwrap();
     assert_eq!(edit.progress, Progress::Accepted);
     desk.serve("PATCH", MEMBER, answer(204, &[], ""));
     desk.is_online = false;
     assert_eq!(desk.ask("PUT", MEMBER, &ATOM, &entry("mine")).status, 200);
     desk.is_online = true;
-    desk.gateway.interceptor.retry_all();
+    desk.gateway.state.retry_all();
     desk.now = desk.now.after(Duration::from_secs(3_600));
     let of = &mut desk.gateway;
     let request = (&http::Method::PATCH, &at(MEMBER));
     let (status, headers) = (http::StatusCode::NO_CONTENT, http::HeaderMap::new());
-    let Ok(step) = of.interceptor.passed_through(&of.disk, request, status, &headers, desk.now);
+    let Ok(step) = of.passed_through(request, status, &headers, desk.now);
     desk.take(&step);
     desk.lines();
     desk
@@ -78,16 +78,16 @@ fn requests_do_not_begin_when_the_policy_is_offline() {
     let mut desk = busy();
     desk.go_offline();
     assert!(begin(&mut desk, 4).is_empty());
-    assert_eq!(desk.gateway.interceptor.next_wake(desk.now), None);
+    assert_eq!(desk.gateway.state.next_wake(desk.now), None);
 }
 
 #[test]
 fn requests_to_a_server_that_was_not_reached_do_not_begin() {
     let mut desk = busy();
-    desk.gateway.interceptor.reached(&at(FEED), false, desk.now, u64::MAX);
+    desk.gateway.state.reached(&at(FEED), false, desk.now, u64::MAX);
     assert!(begin(&mut desk, 4).is_empty());
     assert_eq!(
-        desk.gateway.interceptor.next_wake(desk.now),
+        desk.gateway.state.next_wake(desk.now),
         Some(desk.now.after(Duration::from_secs(2)))
     );
     desk.now = desk.now.after(Duration::from_secs(2));
@@ -104,7 +104,7 @@ fn response_to_an_unknown_request_changes_nothing() {
         content,
     };
     let of = &mut desk.gateway;
-    let Ok(step) = of.interceptor.finished(&of.disk, TaskId(99_999), answered, desk.now, 0);
+    let Ok(step) = of.finished(TaskId(99_999), answered, desk.now, 0);
     assert_eq!(step, Step::default());
 }
 
@@ -114,14 +114,13 @@ fn response_that_cannot_be_stored_is_not_taken_for_another() {
     let mut desk = busy();
     for task in begin(&mut desk, 4) {
         let of = &mut desk.gateway;
-        let Ok(step) = of.interceptor.finished(&of.disk, task.id, Outcome::OutOfSpace, desk.now, 0);
+        let Ok(step) = of.finished(task.id, Outcome::OutOfSpace, desk.now, 0);
         desk.take(&step);
     }
-    let progress: Vec<_> =
-        desk.gateway.interceptor.edits().map(|edit| edit.progress.clone()).collect();
+    let progress: Vec<_> = desk.gateway.state.edits().map(|edit| edit.progress.clone()).collect();
     assert_eq!(progress, [Progress::Accepted, Progress::Doubtful]);
     assert_eq!((desk.state(), desk.errors()), (State::Paused, vec![format!("507 GET {FEED}")]));
-    assert!(desk.gateway.interceptor.is_reached(&at(FEED)));
+    assert!(desk.gateway.state.is_reached(&at(FEED)));
 }
 
 #[test]
@@ -131,14 +130,13 @@ fn lost_check_leaves_an_accepted_edit_accepted() {
     for task in tasks {
         let lost = Outcome::Lost { perhaps_arrived: false };
         let of = &mut desk.gateway;
-        let Ok(step) = of.interceptor.finished(&of.disk, task.id, lost, desk.now, 0);
+        let Ok(step) = of.finished(task.id, lost, desk.now, 0);
         desk.take(&step);
     }
-    let progress: Vec<_> =
-        desk.gateway.interceptor.edits().map(|edit| edit.progress.clone()).collect();
+    let progress: Vec<_> = desk.gateway.state.edits().map(|edit| edit.progress.clone()).collect();
     assert_eq!(progress, [Progress::Accepted, Progress::Queued]);
     assert_eq!((desk.state(), desk.errors()), (State::Fetching, vec![]));
-    desk.gateway.interceptor.retry_all();
+    desk.gateway.state.retry_all();
     assert_eq!(begin(&mut desk, 9).len(), 4, "all of it is asked for again");
 }
 

@@ -1,7 +1,7 @@
 //! Edits that are sent to their server while the application waits (BITSY 3.5, R-B35).
 
 use feedsync_bitsy::interceptor::{
-    Change, Decision, Entity, ForwardOutcome, Proposed, Reply, Request, Step,
+    Change, Decision, EditRequest, Entity, ForwardOutcome, Proposed, Reply, Request, Step,
 };
 use feedsync_bitsy::outbox::Progress;
 use http::{Method, StatusCode};
@@ -29,7 +29,7 @@ fn proposed(desk: &Desk, method: &Method, url: &str, headers: &[(&str, &str)]) -
     let (location, headers) = (at(url), fields(headers));
     let request = Request { method, location: &location, headers: &headers };
     let of = &desk.gateway;
-    let decided = of.interceptor.decide(&of.disk, request, desk.now);
+    let decided = of.decide(request, desk.now);
     let Ok(Decision::ForwardEdit(proposed)) = decided else { panic!("{decided:?}") };
     proposed
 }
@@ -46,11 +46,15 @@ fn carry(
     let body = entry("mine").into_bytes();
     let entity =
         (*method != Method::DELETE).then(|| Entity::sent(&headers, desk.gateway.disk.hold(body)));
-    let step = desk.gateway.interceptor.begin_forward(&proposed, entity.as_ref());
+    let step = desk.gateway.state.delivery().begin_forward(&proposed, entity.as_ref());
     desk.take(&step);
     let (of, now) = (&mut desk.gateway, desk.now);
-    let Ok((reply, step)) =
-        of.interceptor.forwarded(&of.disk, &proposed, &headers, entity, forwarded, 7, now);
+    let Ok((reply, step)) = of.forwarded(
+        EditRequest { proposed: &proposed, headers: &headers, entity },
+        forwarded,
+        7,
+        now,
+    );
     desk.take(&step);
     (reply, step)
 }
@@ -74,13 +78,13 @@ fn lost_edit_is_queued_and_doubtful_if_it_may_have_arrived() {
                 carry(&mut desk, &method, url, &ForwardOutcome::Lost { perhaps_arrived });
             assert_eq!(reply.unwrap().status.as_u16(), status, "{method}");
             assert!(step.is_durable);
-            assert!(!desk.gateway.interceptor.is_reached(&at(url)));
-            let edit = desk.gateway.interceptor.edits().next().unwrap().clone();
+            assert!(!desk.gateway.state.is_reached(&at(url)));
+            let edit = desk.gateway.state.edits().next().unwrap().clone();
             assert_eq!((edit.progress, edit.tries), (progress.clone(), u32::from(perhaps_arrived)));
             // The edit is in the outbox now.
             assert!(desk.gateway.disk.now.rows.attempts.is_empty());
             desk.restart();
-            let edit = desk.gateway.interceptor.edits().next().unwrap();
+            let edit = desk.gateway.state.edits().next().unwrap();
             assert_eq!(edit.progress, progress);
         }
     }
@@ -104,7 +108,7 @@ fn attempt_is_kept_after_a_server_error() {
         assert_eq!(reply, None, "the application gets the answer of the server");
         let attempts = desk.gateway.disk.now.rows.attempts.len();
         assert_eq!(attempts, usize::from(is_remembered), "{status}");
-        assert!(desk.gateway.interceptor.is_reached(&at(MEMBER)));
+        assert!(desk.gateway.state.is_reached(&at(MEMBER)));
     }
 }
 
@@ -116,7 +120,7 @@ fn only_a_put_is_noted_before_sending() {
         [(Method::PUT, MEMBER, 1), (Method::POST, MEMBERS, 0), (Method::DELETE, MEMBER, 0)]
     {
         let proposed = proposed(&desk, &method, url, &ATOM);
-        let step = desk.gateway.interceptor.begin_forward(&proposed, Some(&entity));
+        let step = desk.gateway.state.delivery().begin_forward(&proposed, Some(&entity));
         assert_eq!(step.changes.len(), noted, "{method}");
     }
 }
@@ -144,7 +148,7 @@ fn response_determines_the_shown_and_stored_content() {
         // The feed is requested again.
         let shown = desk.gateway.disk.now.rows.shown.len();
         assert_eq!(shown, 1);
-        let step = desk.gateway.interceptor.set_policy(feedsync_bitsy::interceptor::Policy::Auto);
+        let step = desk.gateway.state.set_policy(feedsync_bitsy::interceptor::Policy::Auto);
         desk.take(&step);
         desk.run();
         assert!(desk.lines().contains(&format!("GET {FEED}")));

@@ -26,14 +26,14 @@ fn refused(method: &str, url: &str) -> (Desk, ErrorId) {
     desk.serve(method, url, answer(409, &[], "no"));
     desk.after(10);
     assert_eq!(desk.errors(), [format!("409 {method} {url}")]);
-    let id = desk.gateway.interceptor.errors().all().next().unwrap().id;
+    let id = desk.gateway.state.errors().all().next().unwrap().id;
     desk.lines();
     (desk, id)
 }
 
 fn retry(desk: &mut Desk, id: ErrorId) -> Result<Step, ControlError> {
     let of = &mut desk.gateway;
-    let Ok(tried) = of.interceptor.retry(&of.disk, id, 7, desk.now);
+    let Ok(tried) = of.retry(id, 7, desk.now);
     tried
 }
 
@@ -51,13 +51,13 @@ fn two_applications_share_a_subscription_until_the_last_one_leaves() {
     let (_, third) = desk.subscribe(&[], &[]);
     assert!(third != first && third != second, "also after a restart");
     for holder in [first, third] {
-        let step = desk.gateway.interceptor.unsubscribe(id, holder, desk.now).unwrap();
+        let step = desk.gateway.state.unsubscribe(id, holder, desk.now).unwrap();
         desk.take(&step);
         assert_eq!(desk.state(), State::Waiting);
     }
-    let step = desk.gateway.interceptor.unsubscribe(id, second, desk.now).unwrap();
+    let step = desk.gateway.state.unsubscribe(id, second, desk.now).unwrap();
     desk.take(&step);
-    assert_eq!(desk.gateway.interceptor.stored_subscriptions().count(), 0);
+    assert_eq!(desk.gateway.state.stored_subscriptions().count(), 0);
     // A closed subscription is not reused.
     let (other, _) = desk.subscribe(&[], &[]);
     assert_ne!(other, id);
@@ -84,7 +84,7 @@ fn relation_of_another_application_begins_a_round_at_once() {
 fn operations_on_an_unknown_subscription_fail() {
     let mut desk = Desk::new();
     let (id, holder, now) = (SubscriptionId(99), Holder(99), desk.now);
-    let of = &mut desk.gateway.interceptor;
+    let of = &mut desk.gateway.state;
     let related = || "related".parse().unwrap();
     let all = [
         of.unsubscribe(id, holder, now),
@@ -106,12 +106,12 @@ fn closed_subscription_does_not_change() {
     let (mut desk, _) = refused("PUT", MEMBER);
     desk.is_online = false;
     assert_eq!(desk.ask("PUT", MEMBER, &ATOM, &entry("later")).status, 200);
-    let stored_subscription = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
-    let step = desk.gateway.interceptor.close(stored_subscription, desk.now).unwrap();
+    let stored_subscription = desk.gateway.state.stored_subscriptions().next().unwrap().id;
+    let step = desk.gateway.state.close(stored_subscription, desk.now).unwrap();
     desk.take(&step);
     assert_eq!(desk.state(), State::Closed, "an edit is on its way");
     let (holder, now) = (Holder(0), desk.now);
-    let of = &mut desk.gateway.interceptor;
+    let of = &mut desk.gateway.state;
     let related = "related".parse().unwrap();
     for refused in [
         of.add_follow(stored_subscription, holder, related, now),
@@ -147,7 +147,7 @@ fn error_that_is_not_about_an_edit_cannot_be_retried() {
     desk.serve("GET", FEED, answer(404, &[], ""));
     desk.subscribe(&[], &[]);
     desk.run();
-    let id = desk.gateway.interceptor.errors().all().next().unwrap().id;
+    let id = desk.gateway.state.errors().all().next().unwrap().id;
     assert_eq!(retry(&mut desk, id), Err(ControlError::NoEdit));
     assert_eq!(desk.errors().len(), 1);
 }
@@ -155,8 +155,8 @@ fn error_that_is_not_about_an_edit_cannot_be_retried() {
 #[test]
 fn edit_of_an_unsubscribed_feed_cannot_be_retried() {
     let (mut desk, id) = refused("PUT", MEMBER);
-    let stored_subscription = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
-    let step = desk.gateway.interceptor.close(stored_subscription, desk.now).unwrap();
+    let stored_subscription = desk.gateway.state.stored_subscriptions().next().unwrap().id;
+    let step = desk.gateway.state.close(stored_subscription, desk.now).unwrap();
     desk.take(&step);
     assert_eq!(retry(&mut desk, id), Err(ControlError::NoSubscription));
     assert_eq!(desk.errors().len(), 1);
@@ -165,11 +165,11 @@ fn edit_of_an_unsubscribed_feed_cannot_be_retried() {
 #[test]
 fn error_is_cleared_once() {
     let (mut desk, id) = refused("PUT", MEMBER);
-    let step = desk.gateway.interceptor.clear(id).unwrap();
+    let step = desk.gateway.state.clear(id).unwrap();
     assert!(step.is_durable);
     desk.take(&step);
     assert!(desk.errors().is_empty());
-    assert_eq!(desk.gateway.interceptor.clear(id), Err(ControlError::NoError));
+    assert_eq!(desk.gateway.state.clear(id), Err(ControlError::NoError));
     desk.restart();
     assert!(desk.errors().is_empty());
 }
@@ -179,12 +179,12 @@ fn interval_is_the_minimum_time_to_the_next_round() {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed(EDITABLE));
     let (id, holder) = desk.subscribe(&[], &[]);
-    let step = desk.gateway.interceptor.set_interval(id, holder, 5, desk.now).unwrap();
+    let step = desk.gateway.state.set_interval(id, holder, 5, desk.now).unwrap();
     desk.take(&step);
     desk.restart();
     desk.run();
     let due = desk.now.after(Duration::from_secs(5 * 60));
-    assert_eq!(desk.gateway.interceptor.next_wake(desk.now), Some(due));
+    assert_eq!(desk.gateway.state.next_wake(desk.now), Some(due));
     desk.lines();
     desk.after(299);
     assert!(desk.lines().is_empty());
@@ -206,20 +206,20 @@ fn new_proxy_replaces_the_old_one_with_the_next_round() {
     desk.serve("GET", PROXY, configuration("http://www.example.com/xd/"));
     let (id, _) = desk.subscribe(&[], &[]);
     let below = at("http://www.example.com/xd/1");
-    let has_style = |desk: &Desk| desk.gateway.interceptor.style_of(&below).is_some();
-    let step = desk.gateway.interceptor.set_proxy(id, Some(at(PROXY)), desk.now).unwrap();
+    let has_style = |desk: &Desk| desk.gateway.state.style_of(&below).is_some();
+    let step = desk.gateway.state.set_proxy(id, Some(at(PROXY)), desk.now).unwrap();
     desk.take(&step);
     assert!(!has_style(&desk));
     desk.run();
     assert!(has_style(&desk));
-    let step = desk.gateway.interceptor.set_proxy(id, None, desk.now).unwrap();
+    let step = desk.gateway.state.set_proxy(id, None, desk.now).unwrap();
     desk.take(&step);
     assert!(!has_style(&desk));
-    let step = desk.gateway.interceptor.set_proxy(id, Some(at(PROXY)), desk.now).unwrap();
+    let step = desk.gateway.state.set_proxy(id, Some(at(PROXY)), desk.now).unwrap();
     desk.take(&step);
     desk.after(3_600);
     assert!(has_style(&desk));
-    let step = desk.gateway.interceptor.close(id, desk.now).unwrap();
+    let step = desk.gateway.state.close(id, desk.now).unwrap();
     desk.take(&step);
     assert!(!has_style(&desk), "it ends with its subscription");
 }
@@ -227,25 +227,25 @@ fn new_proxy_replaces_the_old_one_with_the_next_round() {
 #[test]
 fn server_is_online_when_reached_and_the_network_is_permitted() {
     let mut desk = Desk::with_member();
-    let is_online = |desk: &Desk| desk.gateway.interceptor.is_online(&at(FEED));
+    let is_online = |desk: &Desk| desk.gateway.state.is_online(&at(FEED));
     assert!(is_online(&desk));
-    desk.gateway.interceptor.reached(&at(FEED), false, desk.now, 0);
+    desk.gateway.state.reached(&at(FEED), false, desk.now, 0);
     assert!(!is_online(&desk));
-    desk.gateway.interceptor.retry_all();
+    desk.gateway.state.retry_all();
     assert!(is_online(&desk));
     desk.go_offline();
     assert!(!is_online(&desk));
-    assert_eq!(desk.gateway.interceptor.policy(), Policy::Offline);
-    assert_eq!(desk.gateway.interceptor.next_wake(desk.now), None);
-    assert!(desk.gateway.interceptor.set_policy(Policy::Auto).is_durable);
-    assert_eq!(desk.gateway.interceptor.policy(), Policy::Auto);
+    assert_eq!(desk.gateway.state.policy(), Policy::Offline);
+    assert_eq!(desk.gateway.state.next_wake(desk.now), None);
+    assert!(desk.gateway.state.set_policy(Policy::Auto).is_durable);
+    assert_eq!(desk.gateway.state.policy(), Policy::Auto);
 }
 
 /// Time until the next work after the server of the feed was not reached.
 fn next_wake(desk: &mut Desk) -> Option<Duration> {
-    desk.gateway.interceptor.retry_all();
-    desk.gateway.interceptor.reached(&at(FEED), false, desk.now, 0);
-    desk.gateway.interceptor.next_wake(desk.now).map(|time| time.since(desk.now))
+    desk.gateway.state.retry_all();
+    desk.gateway.state.reached(&at(FEED), false, desk.now, 0);
+    desk.gateway.state.next_wake(desk.now).map(|time| time.since(desk.now))
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn server_that_was_not_reached_is_retried_while_there_is_work() {
     desk.subscribe(&["related"], &[]);
     assert_eq!(next_wake(&mut desk), soon);
     // A round in progress.
-    desk.gateway.interceptor.retry_all();
+    desk.gateway.state.retry_all();
     desk.run();
     assert_eq!(desk.state(), State::Fetching);
     assert_eq!(next_wake(&mut desk), soon);
@@ -283,8 +283,8 @@ fn temporary_address_is_removed_with_its_subscription() {
     desk.serve("POST", MEMBERS, answer(201, &there, &entry("new")));
     desk.after(10);
     assert_eq!(desk.get(&pending).status, 308);
-    let stored_subscription = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
-    let step = desk.gateway.interceptor.close(stored_subscription, desk.now).unwrap();
+    let stored_subscription = desk.gateway.state.stored_subscriptions().next().unwrap().id;
+    let step = desk.gateway.state.close(stored_subscription, desk.now).unwrap();
     desk.take(&step);
     desk.subscribe(&[], &[]);
     assert_eq!(desk.get(&pending).status, 410);

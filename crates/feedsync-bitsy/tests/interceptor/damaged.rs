@@ -32,8 +32,7 @@ fn damage(desk: &mut Desk, body: &str, addresses: &[&str]) -> Vec<Change> {
     let damaged = Content::of(body.as_bytes()).digest;
     let addresses = addresses.iter().map(|url| (Partition::public(), at(url))).collect();
     let of = &mut desk.gateway;
-    let Ok(step) =
-        of.interceptor.damaged(&of.disk, |digest| *digest == damaged, addresses, desk.now);
+    let Ok(step) = of.damaged(|digest| *digest == damaged, addresses, desk.now);
     assert!(step.is_durable);
     desk.take(&step);
     step.changes
@@ -75,7 +74,7 @@ fn damaged_bytes_of_another_partition_begin_no_round() {
     let mut desk = desk();
     let theirs = (Partition::of_bytes([7; 32]), at(FEED));
     let of = &mut desk.gateway;
-    let Ok(step) = of.interceptor.damaged(&of.disk, |_| false, vec![theirs], desk.now);
+    let Ok(step) = of.damaged(|_| false, vec![theirs], desk.now);
     desk.take(&step);
     assert_eq!(desk.state(), State::Waiting);
     desk.run();
@@ -92,7 +91,7 @@ fn damaged_edit_becomes_an_error_and_is_not_sent() {
     damage(&mut desk, &entry("mine"), &[]);
     assert_eq!(desk.errors(), [format!("500 PUT {MEMBER}")]);
     assert_eq!(desk.told[0], format!("500 PUT {MEMBER}"));
-    let error = desk.gateway.interceptor.errors().all().next().unwrap().clone();
+    let error = desk.gateway.state.errors().all().next().unwrap().clone();
     assert_eq!(
         error.interaction.response_headers["warning"],
         "299 feedsync \"the stored body of this edit is damaged, so it was not sent\""
@@ -100,7 +99,7 @@ fn damaged_edit_becomes_an_error_and_is_not_sent() {
     assert_eq!(error.interaction.request_body, None, "there is nothing to be shown");
     assert_eq!(error.previous, Some(Content::of(entry("a").as_bytes())));
     assert_eq!(error.interaction.time, desk.now);
-    assert_eq!(desk.gateway.interceptor.edits().count(), 1, "the other one waits");
+    assert_eq!(desk.gateway.state.edits().count(), 1, "the other one waits");
     assert_eq!(desk.get(MEMBER).body, entry("a"));
     desk.is_online = true;
     desk.serve("POST", MEMBERS, answer(201, &[], ""));
@@ -123,10 +122,10 @@ fn edit_on_top_of_a_damaged_one_becomes_an_error_with_it() {
     desk.take(&step);
     desk.restart();
     assert_eq!(desk.ask("PUT", &pending, &ATOM, &entry("newer")).status, 200);
-    assert_eq!(desk.gateway.interceptor.edits().count(), 2);
+    assert_eq!(desk.gateway.state.edits().count(), 2);
     damage(&mut desk, &entry("new"), &[]);
     assert_eq!(desk.errors(), [format!("500 POST {MEMBERS}"), format!("424 PUT {pending}")]);
-    let errors: Vec<_> = desk.gateway.interceptor.errors().all().cloned().collect();
+    let errors: Vec<_> = desk.gateway.state.errors().all().cloned().collect();
     assert_eq!(errors[0].interaction.request_body, None);
     assert_eq!(
         errors[1].interaction.request_body,
@@ -134,7 +133,7 @@ fn edit_on_top_of_a_damaged_one_becomes_an_error_with_it() {
         "what is whole is kept"
     );
     assert_eq!(desk.get(&pending).status, 410);
-    assert_eq!(desk.gateway.interceptor.edits().count(), 0);
+    assert_eq!(desk.gateway.state.edits().count(), 0);
 }
 
 #[test]
@@ -147,9 +146,9 @@ fn damaged_edit_that_is_being_sent_is_settled_by_its_response() {
     desk.serve("PUT", MEMBER, answer(204, &[], ""));
     let begun = desk.begin();
     damage(&mut desk, &entry("mine"), &[]);
-    assert_eq!(desk.gateway.interceptor.edits().count(), 1);
+    assert_eq!(desk.gateway.state.edits().count(), 1);
     desk.carry_out(begun);
-    assert_eq!((desk.gateway.interceptor.edits().count(), desk.errors()), (0, vec![]));
+    assert_eq!((desk.gateway.state.edits().count(), desk.errors()), (0, vec![]));
 }
 
 #[test]
@@ -158,10 +157,10 @@ fn edit_continues_without_its_damaged_base() {
     desk.is_online = false;
     assert_eq!(desk.ask("PUT", MEMBER, &ATOM, &entry("mine")).status, 200);
     damage(&mut desk, &entry("a"), &[MEMBER]);
-    let edit = desk.gateway.interceptor.edits().next().unwrap().clone();
+    let edit = desk.gateway.state.edits().next().unwrap().clone();
     assert_eq!((edit.id, edit.requested.previous), (EditId(1), None));
     desk.restart();
-    assert_eq!(desk.gateway.interceptor.edits().next().unwrap().requested.previous, None);
+    assert_eq!(desk.gateway.state.edits().next().unwrap().requested.previous, None);
     desk.is_online = true;
     desk.serve("PUT", MEMBER, answer(204, &[], ""));
     desk.after(10);
@@ -203,7 +202,7 @@ fn error_keeps_its_undamaged_parts() {
         let changed = count(&changes, |it| matches!(it, Change::Error(_)));
         assert_eq!(changed, usize::from(is_changed), "{damaged}");
         desk.restart();
-        let error = desk.gateway.interceptor.errors().all().next().unwrap();
+        let error = desk.gateway.state.errors().all().next().unwrap();
         let of = &error.interaction;
         let parts = [of.request_body, of.response_body, error.previous];
         assert_eq!(parts.map(|part| part.is_some()), expected, "{damaged}");
@@ -227,11 +226,11 @@ fn damaged_attempt_is_removed() {
 #[test]
 fn round_with_damaged_documents_begins_again() {
     let mut desk = desk();
-    let id = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
+    let id = desk.gateway.state.stored_subscriptions().next().unwrap().id;
     let mut changed = feed(&format!("{EDITABLE}<link rel='related' href='/1'/><rights>x</rights>"));
     changed.headers.insert("etag", "\"f2\"".parse().unwrap());
     desk.serve("GET", FEED, changed.clone());
-    let step = desk.gateway.interceptor.resume(id, desk.now).unwrap();
+    let step = desk.gateway.state.resume(id, desk.now).unwrap();
     desk.take(&step);
     let begun = desk.begin();
     desk.carry_out(begun);
@@ -251,7 +250,7 @@ fn round_with_damaged_documents_begins_again() {
 fn all_referenced_contents_are_needed() {
     let needs = |desk: &Desk, body: &str| {
         let digest = Content::of(body.as_bytes()).digest;
-        desk.gateway.interceptor.needed().any(|needed| needed == digest)
+        desk.gateway.state.needed().any(|needed| needed == digest)
     };
     let mut desk = desk();
     assert!(!needs(&desk, "one"), "it has an address");
@@ -264,8 +263,8 @@ fn all_referenced_contents_are_needed() {
     for body in [&entry("mine"), &entry("a"), "no"] {
         assert!(needs(&desk, body), "an error");
     }
-    let error = desk.gateway.interceptor.errors().all().next().unwrap().id;
-    let step = desk.gateway.interceptor.clear(error).unwrap();
+    let error = desk.gateway.state.errors().all().next().unwrap().id;
+    let step = desk.gateway.state.clear(error).unwrap();
     desk.take(&step);
     assert!(!needs(&desk, &entry("mine")) && !needs(&desk, "no"));
     desk.serve("PUT", MEMBER, answer(204, &[], ""));

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use feedsync_bitsy::interceptor::{
-    Decision, Entity, EventKind, ForwardOutcome, Outcome, Policy, Request, Settings, Step,
-    SubscriptionId, Task,
+    Decision, EditRequest, Entity, EventKind, ForwardOutcome, Outcome, Policy, Request, Settings,
+    Step, SubscriptionId, Task,
 };
 use feedsync_bitsy::location::Location;
 use feedsync_bitsy::profile::Profile;
@@ -133,7 +133,7 @@ impl Desk {
             builder.set_request_header(name, value).unwrap();
         }
         let wanted = builder.build().unwrap();
-        let (id, holder, step) = self.gateway.interceptor.subscribe(wanted, self.now);
+        let (id, holder, step) = self.gateway.state.subscribe(wanted, self.now);
         self.take(&step);
         (id, holder)
     }
@@ -169,7 +169,7 @@ impl Desk {
     /// The due tasks, and the step that begins them.
     pub(crate) fn begin(&mut self) -> (Vec<Task>, Step) {
         let of = &mut self.gateway;
-        of.interceptor.begin(&of.disk, 4, self.now).unwrap()
+        of.begin(4, self.now).unwrap()
     }
 
     /// Stores a step and runs its tasks.
@@ -179,7 +179,7 @@ impl Desk {
             let body = task.body.map(|it| self.text(&it)).unwrap_or_default();
             let outcome = self.network(&task.method, &task.location, &task.headers, body);
             let of = &mut self.gateway;
-            let step = of.interceptor.finished(&of.disk, task.id, outcome, self.now, 0);
+            let step = of.finished(task.id, outcome, self.now, 0);
             self.take(&step.unwrap());
         }
     }
@@ -192,7 +192,7 @@ impl Desk {
 
     /// Forbids the use of the network.
     pub(crate) fn go_offline(&mut self) {
-        let step = self.gateway.interceptor.set_policy(Policy::Offline);
+        let step = self.gateway.state.set_policy(Policy::Offline);
         self.take(&step);
     }
 
@@ -208,7 +208,7 @@ impl Desk {
         let headers = fields(headers);
         let request = Request { method: &method, location: &location, headers: &headers };
         let of = &self.gateway;
-        let decision = of.interceptor.decide(&of.disk, request, self.now).unwrap();
+        let decision = of.decide(request, self.now).unwrap();
         self.number += 1;
         let entity = |of: &Gateway| {
             let has_body = method != Method::DELETE;
@@ -221,9 +221,7 @@ impl Desk {
                 if let Outcome::ServerResponse { status, headers, .. } = &outcome {
                     let of = &mut self.gateway;
                     let request = (&method, &location);
-                    let step = of
-                        .interceptor
-                        .passed_through(&of.disk, request, *status, headers, self.now);
+                    let step = of.passed_through(request, *status, headers, self.now);
                     self.take(&step.unwrap());
                 }
                 return self.passed_through(outcome);
@@ -231,15 +229,18 @@ impl Desk {
             Decision::QueueEdit(proposed) => {
                 let (entity, number) = (entity(&self.gateway), self.number);
                 let of = &mut self.gateway;
-                let taken =
-                    of.interceptor.take(&of.disk, &proposed, &headers, entity, number, self.now);
+                let taken = of.take(
+                    EditRequest { proposed: &proposed, headers: &headers, entity },
+                    number,
+                    self.now,
+                );
                 let (reply, step) = taken.unwrap();
                 self.take(&step);
                 reply
             }
             Decision::ForwardEdit(proposed) => {
                 let entity = entity(&self.gateway);
-                let step = self.gateway.interceptor.begin_forward(&proposed, entity.as_ref());
+                let step = self.gateway.state.delivery().begin_forward(&proposed, entity.as_ref());
                 self.take(&step);
                 let place = &proposed.location;
                 let outcome = self.network(&method, place, &headers, body.to_owned());
@@ -255,9 +256,12 @@ impl Desk {
                 }
                 let number = self.number;
                 let of = &mut self.gateway;
-                let told = of
-                    .interceptor
-                    .forwarded(&of.disk, &proposed, &headers, entity, &forwarded, number, self.now);
+                let told = of.forwarded(
+                    EditRequest { proposed: &proposed, headers: &headers, entity },
+                    &forwarded,
+                    number,
+                    self.now,
+                );
                 let (reply, step) = told.unwrap();
                 self.take(&step);
                 match reply {
@@ -277,12 +281,12 @@ impl Desk {
 
     /// State of the subscription.
     pub(crate) fn state(&self) -> State {
-        self.gateway.interceptor.stored_subscriptions().last().unwrap().subscription.state()
+        self.gateway.state.stored_subscriptions().last().unwrap().subscription.state()
     }
 
     /// The errors, as `STATUS METHOD URL`.
     pub(crate) fn errors(&self) -> Vec<String> {
-        let errors = self.gateway.interceptor.errors().all();
+        let errors = self.gateway.state.errors().all();
         let line = errors.map(|error| {
             let of = &error.interaction;
             format!("{} {} {}", of.status.as_u16(), of.method, of.location)

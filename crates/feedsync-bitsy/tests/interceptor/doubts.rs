@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use feedsync_bitsy::interceptor::{
-    ControlError, Decision, Entity, ForwardOutcome, Interceptor, Outcome, Request, Settings, Task,
+    ControlError, Decision, EditRequest, Entity, ForwardOutcome, Outcome, Request, Settings, State,
+    Task,
 };
 use feedsync_bitsy::outbox::{EditId, Progress};
 use http::{HeaderMap, Method, StatusCode};
@@ -67,11 +68,11 @@ fn picture_is_not_sent_again_while_its_server_is_inconclusive() {
     for status in [503, 401, 500] {
         desk.serve("GET", media, answer(status, &[], ""));
         desk.after(60 * 60);
-        assert_eq!((posts(&desk), desk.gateway.interceptor.edits().count()), (0, 1), "{status}");
+        assert_eq!((posts(&desk), desk.gateway.state.edits().count()), (0, 1), "{status}");
     }
     desk.serve("GET", media, answer(200, &[("content-type", "image/png")], "picture"));
     desk.after(60 * 60);
-    assert_eq!((posts(&desk), desk.gateway.interceptor.edits().count()), (0, 0));
+    assert_eq!((posts(&desk), desk.gateway.state.edits().count()), (0, 0));
 }
 
 #[test]
@@ -130,15 +131,15 @@ fn edit_that_was_sent_once_does_not_change() {
     assert_eq!(look.0[0].method, Method::GET);
     desk.carry_out(look);
     assert_eq!(desk.ask("PUT", &places[0], &ATOM, &entry("two")).status, 200);
-    assert_eq!(desk.gateway.interceptor.edits().count(), 2);
+    assert_eq!(desk.gateway.state.edits().count(), 2);
 }
 
 #[test]
 fn hurrying_an_unsent_edit_does_not_put_it_in_doubt() {
     let (mut desk, _) = posted(&ATOM, &[&entry("one")]);
-    let step = desk.gateway.interceptor.retry_now(EditId(1));
+    let step = desk.gateway.state.delivery().retry_now(EditId(1));
     assert!(step.changes.is_empty());
-    let progress: Vec<_> = desk.gateway.interceptor.edits().map(|edit| &edit.progress).collect();
+    let progress: Vec<_> = desk.gateway.state.edits().map(|edit| &edit.progress).collect();
     assert_eq!(progress, [&Progress::Queued]);
 }
 
@@ -154,11 +155,11 @@ fn refused_edit_is_not_retried_over_a_later_one() {
     desk.go_offline();
     assert_eq!(desk.ask("PUT", MEMBER, &ATOM, &entry("later")).status, 200);
     let of = &mut desk.gateway;
-    let error = of.interceptor.errors().all().next().unwrap().id;
-    let Ok(tried) = of.interceptor.retry(&of.disk, error, 7, desk.now);
+    let error = of.state.errors().all().next().unwrap().id;
+    let Ok(tried) = of.retry(error, 7, desk.now);
     assert!(matches!(tried, Err(ControlError::Waits)), "{tried:?}");
     assert_eq!(desk.errors().len(), 1, "it stands");
-    let body = desk.gateway.interceptor.edits().next().unwrap().requested.body.clone().unwrap();
+    let body = desk.gateway.state.edits().next().unwrap().requested.body.clone().unwrap();
     assert_eq!(body.content, desk.gateway.disk.hold(entry("later").into_bytes()));
 }
 
@@ -175,20 +176,17 @@ fn edit_of_a_subscription_that_ended_is_neither_stored_nor_acknowledged() {
         let location = at(MEMBER);
         let request = Request { method: &put, location: &location, headers: &headers };
         let of = &mut desk.gateway;
-        let decided = of.interceptor.decide(&of.disk, request, desk.now);
+        let decided = of.decide(request, desk.now);
         let Ok(Decision::ForwardEdit(proposed)) = decided else { panic!("{decided:?}") };
         let entity = Entity::sent(&headers, of.disk.hold(entry("mine").into_bytes()));
-        let step = of.interceptor.begin_forward(&proposed, Some(&entity));
+        let step = of.state.delivery().begin_forward(&proposed, Some(&entity));
         desk.take(&step);
-        let id = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
-        let step = desk.gateway.interceptor.close(id, desk.now).unwrap();
+        let id = desk.gateway.state.stored_subscriptions().next().unwrap().id;
+        let step = desk.gateway.state.close(id, desk.now).unwrap();
         desk.take(&step);
         let of = &mut desk.gateway;
-        let told = of.interceptor.forwarded(
-            &of.disk,
-            &proposed,
-            &headers,
-            Some(entity),
+        let told = of.forwarded(
+            EditRequest { proposed: &proposed, headers: &headers, entity: Some(entity) },
             &forwarded,
             7,
             desk.now,
@@ -202,24 +200,24 @@ fn edit_of_a_subscription_that_ended_is_neither_stored_nor_acknowledged() {
             }
         );
         assert!(step.changes.is_empty(), "{step:?}");
-        assert_eq!(of.interceptor.edits().count(), 0);
+        assert_eq!(of.state.edits().count(), 0);
     }
 }
 
 /// A desk after a takeover, with or without the step of the task begun before, and that task.
 fn taken_over(is_begun: bool) -> (Desk, Task) {
     let (mut desk, _) = posted(&ATOM, &[&entry("one")]);
-    let until = desk.gateway.interceptor.next_task();
+    let until = desk.gateway.state.next_task();
     let (mut tasks, step) = desk.begin();
     // If the step cannot be stored, its tasks do not begin.
     if is_begun {
         desk.take(&step);
     }
-    let after = Interceptor::restored(Settings::default(), desk.gateway.disk.now.rows.clone());
-    let before = std::mem::replace(&mut desk.gateway.interceptor, after);
+    let after = State::restored(Settings::default(), desk.gateway.disk.now.rows.clone());
+    let before = std::mem::replace(&mut desk.gateway.state, after);
     let until = if is_begun { before.next_task() } else { until };
-    desk.gateway.interceptor.name_tasks_from(1 << 40);
-    desk.gateway.interceptor.take_over(before, until);
+    desk.gateway.state.name_tasks_from(1 << 40);
+    desk.gateway.state.take_over(before, until);
     (desk, tasks.remove(0))
 }
 
@@ -231,9 +229,9 @@ fn running_edits_are_not_checked_after_a_takeover() {
     let (status, headers) = (StatusCode::CREATED, HeaderMap::new());
     let answered = Outcome::ServerResponse { status, headers, content };
     let of = &mut desk.gateway;
-    let Ok(step) = of.interceptor.finished(&of.disk, send.id, answered, desk.now, 0);
+    let Ok(step) = of.finished(send.id, answered, desk.now, 0);
     desk.take(&step);
-    assert_eq!(desk.gateway.interceptor.edits().count(), 0, "its answer counts");
+    assert_eq!(desk.gateway.state.edits().count(), 0, "its answer counts");
 }
 
 #[test]

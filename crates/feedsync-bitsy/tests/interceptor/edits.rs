@@ -55,7 +55,7 @@ fn edit_is_sent_with_its_headers_and_its_base() {
     assert_eq!(put.headers["content-type"], ATOM[0].1);
     assert_eq!(put.headers["x-mine"], "1");
     assert!(desk.told.contains(&format!("204 PUT {MEMBER}")));
-    assert_eq!(desk.gateway.interceptor.edits().count(), 0);
+    assert_eq!(desk.gateway.state.edits().count(), 0);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn refused_edit_shows_the_servers_version_and_keeps_the_sent_content() {
             desk.ask("GET", MEMBER, &[("authorization", "Basic YTpi")], "").body,
             entry("a")
         );
-        let errors = desk.gateway.interceptor.errors().all().next().unwrap().clone();
+        let errors = desk.gateway.state.errors().all().next().unwrap().clone();
         let sent = errors.interaction.request_body.unwrap();
         assert_eq!(desk.gateway.disk.contents.borrow()[&sent], entry("mine").into_bytes());
         let previous = errors.previous.unwrap();
@@ -95,7 +95,7 @@ fn refused_edit_shows_the_servers_version_and_keeps_the_sent_content() {
         // The edit is retried on the present version.
         desk.serve("PUT", MEMBER, answer(204, &[], ""));
         let of = &mut desk.gateway;
-        let again = of.interceptor.retry(&of.disk, errors.id, 7, desk.now).unwrap().unwrap();
+        let again = of.retry(errors.id, 7, desk.now).unwrap().unwrap();
         desk.take(&again);
         desk.lines();
         desk.run();
@@ -115,7 +115,7 @@ fn temporary_errors_are_retried_when_resilient_and_final_when_strict() {
         assert_eq!(told, 1, "once");
         desk.serve("PUT", MEMBER, answer(204, &[], ""));
         desk.after(100);
-        assert_eq!(desk.gateway.interceptor.edits().count(), 0, "{status}");
+        assert_eq!(desk.gateway.state.edits().count(), 0, "{status}");
         let mut desk = with_put_of(Profile::Strict);
         desk.serve("PUT", MEMBER, answer(status, &[("retry-after", "30")], ""));
         desk.after(5);
@@ -128,16 +128,16 @@ fn edits_without_credentials_are_held_until_there_are_some() {
     let mut desk = with_put();
     desk.serve("PUT", MEMBER, answer(401, &[], ""));
     desk.after(5);
-    let edit = desk.gateway.interceptor.edits().next().unwrap();
+    let edit = desk.gateway.state.edits().next().unwrap();
     assert_eq!(edit.progress, Progress::Held);
     desk.after(7_200);
     assert_eq!(desk.lines().iter().filter(|line| line.starts_with("PUT")).count(), 1);
     desk.serve("PUT", MEMBER, answer(204, &[], ""));
-    let id = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
-    let step = desk.gateway.interceptor.resume(id, desk.now).unwrap();
+    let id = desk.gateway.state.stored_subscriptions().next().unwrap().id;
+    let step = desk.gateway.state.resume(id, desk.now).unwrap();
     desk.take(&step);
     desk.run();
-    assert_eq!(desk.gateway.interceptor.edits().count(), 0);
+    assert_eq!(desk.gateway.state.edits().count(), 0);
 }
 
 #[test]
@@ -186,22 +186,22 @@ fn member_without_a_named_address_is_found_in_the_feed() {
 #[test]
 fn edits_are_sent_after_unsubscribing_and_then_all_data_are_removed() {
     let mut desk = with_put();
-    let stored_subscription = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
-    let step = desk.gateway.interceptor.close(stored_subscription, desk.now).unwrap();
+    let stored_subscription = desk.gateway.state.stored_subscriptions().next().unwrap().id;
+    let step = desk.gateway.state.close(stored_subscription, desk.now).unwrap();
     desk.take(&step);
     desk.serve("PUT", MEMBER, answer(204, &[], ""));
     desk.after(5);
     assert_eq!(desk.lines(), [format!("PUT {MEMBER}")]);
-    assert_eq!(desk.gateway.interceptor.stored_subscriptions().count(), 0);
+    assert_eq!(desk.gateway.state.stored_subscriptions().count(), 0);
     assert!(desk.gateway.disk.now.rows.stored_subscriptions.is_empty());
-    assert_eq!(desk.gateway.interceptor.needed().count(), 0);
+    assert_eq!(desk.gateway.state.needed().count(), 0);
 }
 
 #[test]
 fn edit_of_a_member_without_an_address_is_sent_while_paused() {
     let (mut desk, pending) = with_post();
-    let stored_subscription = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
-    let step = desk.gateway.interceptor.pause(stored_subscription, desk.now).unwrap();
+    let stored_subscription = desk.gateway.state.stored_subscriptions().next().unwrap().id;
+    let step = desk.gateway.state.pause(stored_subscription, desk.now).unwrap();
     desk.take(&step);
     desk.is_online = false;
     desk.after(1);
@@ -214,8 +214,7 @@ fn edit_of_a_member_without_an_address_is_sent_while_paused() {
     desk.serve("GET", FEED, feed(&listed));
     desk.serve("PUT", "http://www.example.com/feed/9", answer(204, &[], ""));
     let of = &mut desk.gateway;
-    let (tasks, step) =
-        of.interceptor.begin(&of.disk, 4, desk.now.after(Duration::from_secs(9))).unwrap();
+    let (tasks, step) = of.begin(4, desk.now.after(Duration::from_secs(9))).unwrap();
     desk.take(&step);
     assert_eq!(tasks[0].method, "POST");
     // The POST is in progress.
@@ -226,11 +225,11 @@ fn edit_of_a_member_without_an_address_is_sent_while_paused() {
         content: desk.gateway.disk.hold(Vec::new()),
     };
     let of = &mut desk.gateway;
-    let step = of.interceptor.finished(&of.disk, tasks[0].id, outcome, desk.now, 0).unwrap();
+    let step = of.finished(tasks[0].id, outcome, desk.now, 0).unwrap();
     desk.take(&step);
     desk.after(60);
     assert!(desk.lines().contains(&"PUT http://www.example.com/feed/9".to_owned()));
-    assert_eq!(desk.gateway.interceptor.edits().count(), 0);
+    assert_eq!(desk.gateway.state.edits().count(), 0);
 }
 
 #[test]
@@ -238,17 +237,17 @@ fn accepted_edit_is_checked_until_it_shows() {
     let (mut desk, pending) = with_post();
     desk.serve("POST", MEMBERS, answer(202, &[], ""));
     desk.after(5);
-    let edit = desk.gateway.interceptor.edits().next().unwrap();
+    let edit = desk.gateway.state.edits().next().unwrap();
     assert_eq!(edit.progress, Progress::Accepted);
     desk.after(300);
-    assert_eq!(desk.gateway.interceptor.edits().count(), 1);
+    assert_eq!(desk.gateway.state.edits().count(), 1);
     let listed = format!(
         "{EDITABLE}<entry><id>urn:new</id><title>new</title>\
         <link rel='edit' href='/feed/9'/></entry>"
     );
     desk.serve("GET", FEED, feed(&listed));
     desk.after(600);
-    assert_eq!(desk.gateway.interceptor.edits().count(), 0);
+    assert_eq!(desk.gateway.state.edits().count(), 0);
     assert_eq!(desk.get(&pending).headers["location"], "http://www.example.com/feed/9");
     let posted = desk.lines().into_iter().filter(|line| line.starts_with("POST")).count();
     assert_eq!(posted, 1);
@@ -263,7 +262,7 @@ fn captive_portal_that_accepts_everything_loses_no_edit() {
     }
     desk.after(5);
     desk.after(60);
-    assert_eq!(desk.gateway.interceptor.edits().count(), 1, "it still waits");
+    assert_eq!(desk.gateway.state.edits().count(), 1, "it still waits");
     assert!(desk.errors().is_empty());
     let tagged = [("content-type", "application/atom+xml"), ("etag", "\"e1\"")];
     desk.serve("GET", MEMBER, answer(200, &tagged, &entry("a")));
@@ -272,7 +271,7 @@ fn captive_portal_that_accepts_everything_loses_no_edit() {
     desk.lines();
     desk.after(600);
     assert!(desk.lines().contains(&format!("PUT {MEMBER}")), "and leaves");
-    assert_eq!(desk.gateway.interceptor.edits().count(), 0);
+    assert_eq!(desk.gateway.state.edits().count(), 0);
 }
 
 #[test]
@@ -284,7 +283,7 @@ fn captive_portal_that_redirects_everything_gets_no_edit() {
     desk.after(5);
     desk.after(60);
     assert!(!desk.lines().iter().any(|line| line.contains("portal.example")));
-    assert_eq!(desk.gateway.interceptor.edits().count(), 1);
+    assert_eq!(desk.gateway.state.edits().count(), 1);
 }
 
 #[test]
@@ -296,7 +295,7 @@ fn redirected_edit_is_sent_to_its_new_address() {
     let puts: Vec<String> =
         desk.lines().into_iter().filter(|line| line.starts_with("PUT")).collect();
     assert_eq!(puts, [format!("PUT {MEMBER}"), "PUT http://www.example.com/there".to_owned()]);
-    assert_eq!(desk.gateway.interceptor.edits().count(), 0);
+    assert_eq!(desk.gateway.state.edits().count(), 0);
 
     let (mut desk, pending) = with_post();
     desk.serve("POST", MEMBERS, answer(303, &[("location", "/feed/9")], ""));
@@ -313,7 +312,7 @@ fn edit_on_top_of_a_refused_one_is_refused_with_it() {
     desk.serve("POST", MEMBERS, answer(422, &[], "no"));
     let of = &mut desk.gateway;
     let later = desk.now.after(Duration::from_secs(9));
-    let (tasks, step) = of.interceptor.begin(&of.disk, 4, later).unwrap();
+    let (tasks, step) = of.begin(4, later).unwrap();
     desk.take(&step);
     assert_eq!(desk.ask("PUT", &pending, &ATOM, &entry("newer")).status, 200);
     let outcome = feedsync_bitsy::interceptor::Outcome::ServerResponse {
@@ -323,15 +322,15 @@ fn edit_on_top_of_a_refused_one_is_refused_with_it() {
     };
     let post = tasks.iter().find(|task| task.method == "POST").unwrap().id;
     let of = &mut desk.gateway;
-    let step = of.interceptor.finished(&of.disk, post, outcome, desk.now, 0).unwrap();
+    let step = of.finished(post, outcome, desk.now, 0).unwrap();
     desk.take(&step);
     assert_eq!(desk.errors(), [format!("422 POST {MEMBERS}"), format!("424 PUT {pending}")]);
     assert_eq!(desk.get(&pending).status, 410);
     // An edit on top of the refused one can be created on its own.
-    let id = desk.gateway.interceptor.errors().all().last().unwrap().id;
+    let id = desk.gateway.state.errors().all().last().unwrap().id;
     let of = &mut desk.gateway;
-    let again = of.interceptor.retry(&of.disk, id, 9, desk.now).unwrap().unwrap();
+    let again = of.retry(id, 9, desk.now).unwrap().unwrap();
     desk.take(&again);
-    let edit = desk.gateway.interceptor.edits().next().unwrap();
+    let edit = desk.gateway.state.edits().next().unwrap();
     assert_eq!(edit.requested.location.as_str(), MEMBERS);
 }

@@ -100,7 +100,7 @@ fn status_511_is_treated_as_a_missing_network() {
     desk.serve("GET", FEED, answer(511, &[], ""));
     desk.after(3_600);
     assert_eq!((desk.state(), desk.errors()), (State::Fetching, vec![]));
-    assert!(!desk.gateway.interceptor.is_reached(&FEED.parse().unwrap()));
+    assert!(!desk.gateway.state.is_reached(&FEED.parse().unwrap()));
     desk.serve("GET", FEED, feed(EDITABLE));
     desk.after(600);
     assert_eq!(desk.state(), State::Waiting);
@@ -199,18 +199,18 @@ fn at_most_four_requests_of_a_round_run_at_once() {
     }
     desk.subscribe(&["related"], &[]);
     let of = &mut desk.gateway;
-    let Ok(begun) = of.interceptor.begin(&of.disk, 100, desk.now);
+    let Ok(begun) = of.begin(100, desk.now);
     assert_eq!(begun.0.len(), 1, "the feed first");
     desk.carry_out(begun);
     let of = &mut desk.gateway;
-    let Ok(begun) = of.interceptor.begin(&of.disk, 100, desk.now);
+    let Ok(begun) = of.begin(100, desk.now);
     assert_eq!(begun.0.len(), 4);
     desk.take(&begun.1);
     let of = &mut desk.gateway;
-    let Ok(more) = of.interceptor.begin(&of.disk, 100, desk.now);
+    let Ok(more) = of.begin(100, desk.now);
     assert!(more.0.is_empty());
     // One request is enough for a server that was not reached.
-    desk.gateway.interceptor.reached(&ONE.parse().unwrap(), false, desk.now, 0);
+    desk.gateway.state.reached(&ONE.parse().unwrap(), false, desk.now, 0);
     desk.carry_out(begun);
     desk.run();
     assert_eq!(desk.state(), State::Waiting);

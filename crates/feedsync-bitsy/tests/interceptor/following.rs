@@ -22,18 +22,18 @@ fn following_more_keeps_stored_resources_available() {
     desk.run();
     assert_eq!(desk.lines(), [format!("GET {FEED}")]);
     let related = "related".parse().unwrap();
-    let step = desk.gateway.interceptor.add_follow(id, holder, related, desk.now).unwrap();
+    let step = desk.gateway.state.add_follow(id, holder, related, desk.now).unwrap();
     desk.take(&step);
     assert_eq!(desk.state(), State::Ready);
     // The feed has arrived, and its links were not fetched yet.
     let of = &mut desk.gateway;
-    let (tasks, step) = of.interceptor.begin(&of.disk, 4, desk.now).unwrap();
+    let (tasks, step) = of.begin(4, desk.now).unwrap();
     desk.take(&step);
     let headers = fields(&[("content-type", "application/atom+xml")]);
     let content = desk.gateway.disk.hold(linked().body.into());
     let outcome = Outcome::ServerResponse { status: StatusCode::OK, headers, content };
     let of = &mut desk.gateway;
-    let step = of.interceptor.finished(&of.disk, tasks[0].id, outcome, desk.now, 0).unwrap();
+    let step = of.finished(tasks[0].id, outcome, desk.now, 0).unwrap();
     desk.take(&step);
     assert_eq!(desk.state(), State::Fetching);
     assert!(desk.get(FEED).body.contains("urn:1"), "the entry stays");
@@ -52,7 +52,7 @@ fn unfollowed_resources_stay_until_the_next_round() {
     let (id, holder) = desk.subscribe(&["related"], &[]);
     desk.run();
     let related = "related".parse().unwrap();
-    let step = desk.gateway.interceptor.remove_follow(id, holder, &related, desk.now).unwrap();
+    let step = desk.gateway.state.remove_follow(id, holder, &related, desk.now).unwrap();
     desk.take(&step);
     desk.run();
     desk.is_online = false;

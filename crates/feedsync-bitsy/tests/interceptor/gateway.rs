@@ -1,15 +1,19 @@
 //! A gateway without sockets: decisions, a disk that loses unsynchronised data, and running tasks.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::convert::Infallible;
 
 use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::event::ErrorId;
 use feedsync_bitsy::interceptor::{
-    Belonging, Change, Content, Interceptor, Reply, ReplyBody, Representation, Resource, Rows,
-    Settings, Step, Stored, Task,
+    Belonging, Change, Content, Context, ControlError, Decision, Digest, EditRequest,
+    ForwardOutcome, Outcome, Reply, ReplyBody, Representation, Request, Resource, Rows, Settings,
+    State, Step, Stored, Task, TaskId,
 };
 use feedsync_bitsy::location::Location;
+use feedsync_bitsy::time::Time;
+use http::{HeaderMap, Method, StatusCode};
 
 /// Data on a disk.
 #[derive(Debug, Clone, Default)]
@@ -29,10 +33,14 @@ pub(crate) struct Disk {
 }
 
 pub(crate) struct Gateway {
-    pub(crate) interceptor: Interceptor,
+    pub(crate) state: State,
     pub(crate) disk: Disk,
     pub(crate) in_progress: Vec<Task>,
     settings: Settings,
+    /// Number of decisions so far.
+    decisions: u64,
+    /// One of this many decisions is also made without all reads.
+    sampling: u64,
 }
 
 impl StoredChange {
@@ -155,10 +163,170 @@ impl Stored for Disk {
     }
 }
 
+/// Error of a read that has not been loaded.
+#[derive(Debug)]
+struct Missing;
+
+/// A disk of which only a number of reads succeed, as in a browser that has not loaded everything.
+struct PartlyLoaded<'d> {
+    disk: &'d Disk,
+    left: Cell<usize>,
+}
+
+impl PartlyLoaded<'_> {
+    fn read<T>(&self, read: Result<T, Infallible>) -> Result<T, Missing> {
+        self.left.set(self.left.get().checked_sub(1).ok_or(Missing)?);
+        let Ok(read) = read;
+        Ok(read)
+    }
+}
+
+impl Stored for PartlyLoaded<'_> {
+    type Error = Missing;
+
+    fn resources(&self, location: &Location) -> Result<Vec<Resource>, Missing> {
+        self.read(self.disk.resources(location))
+    }
+
+    fn representation(
+        &self,
+        partition: Partition,
+        location: &Location,
+    ) -> Result<Option<Representation>, Missing> {
+        self.read(self.disk.representation(partition, location))
+    }
+
+    fn content(&self, content: &Content) -> Result<Vec<u8>, Missing> {
+        self.read(self.disk.content(content))
+    }
+}
+
+/// Decisions. They are first made while fewer reads succeed than they need. Then they must fail and leave the state
+/// as it was.
+impl Gateway {
+    fn decided<R>(
+        &mut self,
+        random: u128,
+        now: Time,
+        decide: impl Fn(&mut State, Context<'_, PartlyLoaded<'_>>) -> Result<R, Missing>,
+    ) -> Result<R, Infallible> {
+        self.decisions += 1;
+        if !self.decisions.is_multiple_of(self.sampling) {
+            let stored = PartlyLoaded { disk: &self.disk, left: Cell::new(usize::MAX) };
+            let decided = decide(&mut self.state, Context { stored: &stored, random, now });
+            return Ok(decided.expect("everything is loaded"));
+        }
+        let before = format!("{:?}", self.state);
+        let mut loaded = 0;
+        loop {
+            let stored = PartlyLoaded { disk: &self.disk, left: Cell::new(loaded) };
+            match decide(&mut self.state, Context { stored: &stored, random, now }) {
+                Ok(decided) => return Ok(decided),
+                Err(Missing) => assert!(
+                    format!("{:?}", self.state) == before,
+                    "a decision that lacked read {loaded} has changed the state"
+                ),
+            }
+            loaded += 1;
+        }
+    }
+
+    pub(crate) fn begin(
+        &mut self,
+        room: usize,
+        now: Time,
+    ) -> Result<(Vec<Task>, Step), Infallible> {
+        self.decided(0, now, |state, cx| state.begin(cx, room))
+    }
+
+    pub(crate) fn finished(
+        &mut self,
+        id: TaskId,
+        outcome: Outcome,
+        now: Time,
+        random: u64,
+    ) -> Result<Step, Infallible> {
+        self.decided(random.into(), now, |state, cx| state.finished(cx, id, outcome.clone()))
+    }
+
+    pub(crate) fn decide(&self, request: Request<'_>, now: Time) -> Result<Decision, Infallible> {
+        self.state.responder().decide(Context { stored: &self.disk, random: 0, now }, request)
+    }
+
+    pub(crate) fn take(
+        &mut self,
+        edit: EditRequest<'_>,
+        random: u128,
+        now: Time,
+    ) -> Result<(Reply, Step), Infallible> {
+        self.decided(random, now, |state, cx| state.delivery().take(cx, edit.clone()))
+    }
+
+    pub(crate) fn forwarded(
+        &mut self,
+        edit: EditRequest<'_>,
+        outcome: &ForwardOutcome,
+        random: u128,
+        now: Time,
+    ) -> Result<(Option<Reply>, Step), Infallible> {
+        self.decided(random, now, |state, cx| state.delivery().forwarded(cx, edit.clone(), outcome))
+    }
+
+    pub(crate) fn passed_through(
+        &mut self,
+        request: (&Method, &Location),
+        status: StatusCode,
+        headers: &HeaderMap,
+        now: Time,
+    ) -> Result<Step, Infallible> {
+        self.decided(0, now, |state, cx| {
+            state.fetcher().passed_through(cx, request, status, headers)
+        })
+    }
+
+    pub(crate) fn may_have_changed(
+        &mut self,
+        request: (&Method, &Location),
+        now: Time,
+    ) -> Result<Step, Infallible> {
+        self.decided(0, now, |state, cx| state.fetcher().may_have_changed(cx, request))
+    }
+
+    pub(crate) fn retry(
+        &mut self,
+        id: ErrorId,
+        random: u128,
+        now: Time,
+    ) -> Result<Result<Step, ControlError>, Infallible> {
+        self.decided(random, now, |state, cx| state.delivery().retry(cx, id))
+    }
+
+    pub(crate) fn damaged(
+        &mut self,
+        is_damaged: impl Fn(&Digest) -> bool,
+        addresses: Vec<(Partition, Location)>,
+        now: Time,
+    ) -> Result<Step, Infallible> {
+        self.decided(0, now, |state, cx| state.damaged(cx, &is_damaged, addresses.clone()))
+    }
+}
+
 impl Gateway {
     pub(crate) fn new(settings: Settings) -> Self {
-        let interceptor = Interceptor::new(settings);
-        Self { interceptor, disk: Disk::default(), in_progress: Vec::new(), settings }
+        let state = State::new(settings);
+        Self {
+            state,
+            disk: Disk::default(),
+            in_progress: Vec::new(),
+            settings,
+            decisions: 0,
+            sampling: 1,
+        }
+    }
+
+    /// A gateway for a long simulation, of which one of 16 decisions is made without all reads.
+    pub(crate) fn sampled(settings: Settings) -> Self {
+        Self { sampling: 16, ..Self::new(settings) }
     }
 
     /// Writes a step, unless it is empty.
@@ -167,14 +335,14 @@ impl Gateway {
             self.disk.write(step);
         }
         if step.is_durable {
-            self.interceptor.synced();
+            self.state.synced();
         }
     }
 
     /// Makes all written data durable.
     pub(crate) fn sync(&mut self) {
         self.disk.write(&Step { is_durable: true, ..Step::default() });
-        self.interceptor.synced();
+        self.state.synced();
     }
 
     /// Ends the process and begins another. `kept` is the number of unsynchronised steps that survive a power
@@ -183,20 +351,20 @@ impl Gateway {
         if let Some(kept) = kept {
             self.disk.cut(kept);
         }
-        self.interceptor = Interceptor::restored(self.settings, self.disk.now.rows.clone());
+        self.state = State::restored(self.settings, self.disk.now.rows.clone());
         self.in_progress.clear();
         self.sweep();
     }
 
     /// Deletes contents that are not needed.
     pub(crate) fn sweep(&self) {
-        let mut needed: BTreeSet<_> = self.interceptor.needed().collect();
+        let mut needed: BTreeSet<_> = self.state.needed().collect();
         let written = [&self.disk.now, &self.disk.synced];
         let stored = written.iter().flat_map(|written| written.representations.values());
         needed.extend(stored.map(|it| it.content.digest));
         // Contents of the state after a power cut are needed, too.
         for written in written {
-            let again = Interceptor::restored(self.settings, written.rows.clone());
+            let again = State::restored(self.settings, written.rows.clone());
             needed.extend(again.needed());
         }
         let mut contents = self.disk.contents.borrow_mut();

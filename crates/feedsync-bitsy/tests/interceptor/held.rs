@@ -79,8 +79,8 @@ fn any_status_delays_only_its_own_member_and_loses_no_edit() {
                 ] {
                     assert!(lines.contains(&line), "{name}: {line} never left");
                 }
-                let interceptor = &desk.gateway.interceptor;
-                let waiting: Vec<_> = interceptor.edits().cloned().collect();
+                let state = &desk.gateway.state;
+                let waiting: Vec<_> = state.edits().cloned().collect();
                 let (edit, more) = (waiting.first(), waiting.get(1));
                 assert!(more.is_none(), "{name}: {more:?} waits");
                 let errors = desk.errors();
@@ -91,7 +91,7 @@ fn any_status_delays_only_its_own_member_and_loses_no_edit() {
                 match edit {
                     Some(edit) => {
                         assert_eq!(edit.requested.location.as_str(), member("a"), "{name}");
-                        let edit_status = interceptor.edit_status(edit);
+                        let edit_status = state.edit_status(edit);
                         assert_ne!(edit_status.why, WaitReason::Capacity, "{name}");
                         assert_eq!(is_error, edit.progress == Progress::Held, "{name}");
                     }
@@ -117,7 +117,7 @@ fn status_403_is_an_error_at_once_and_shows_the_servers_version() {
     desk.serve("PUT", &member("a"), answer(403, &[], "no"));
     desk.after(5);
     assert_eq!(desk.errors(), [format!("403 PUT {}", member("a"))]);
-    assert_eq!(desk.gateway.interceptor.edits().count(), 0);
+    assert_eq!(desk.gateway.state.edits().count(), 0);
     assert_eq!(desk.get(&member("a")).body, entry("a"));
 }
 
@@ -130,29 +130,29 @@ fn status_401_holds_the_edit_and_is_an_error_until_retried() {
     assert_eq!(desk.errors(), [format!("401 PUT {}", member("a"))]);
     assert!(desk.told.contains(&format!("401 PUT {}", member("a"))));
     assert_eq!(desk.get(&member("a")).body, entry("mine"), "it still waits");
-    let edit = desk.gateway.interceptor.edits().next().unwrap().clone();
-    let edit_status = desk.gateway.interceptor.edit_status(&edit);
+    let edit = desk.gateway.state.edits().next().unwrap().clone();
+    let edit_status = desk.gateway.state.edit_status(&edit);
     assert_eq!(edit_status.why, WaitReason::Credentials(StatusCode::UNAUTHORIZED));
     assert_eq!((edit_status.since, edit_status.until), (Some(desk.now), None));
     let error = edit_status.error.unwrap();
     // The edit is held after a restart, too.
     desk.restart();
-    assert_eq!(desk.gateway.interceptor.edit_status(&edit), edit_status);
+    assert_eq!(desk.gateway.state.edit_status(&edit), edit_status);
     desk.lines();
     desk.after(100_000);
     assert!(!desk.lines().iter().any(|line| line.starts_with("PUT")), "nobody has released it");
     // The edit is refused again, which is still one error.
     let of = &mut desk.gateway;
-    let step = of.interceptor.retry(&of.disk, error, 7, desk.now).unwrap().unwrap();
+    let step = of.retry(error, 7, desk.now).unwrap().unwrap();
     desk.take(&step);
     desk.run();
     assert_eq!(desk.errors(), [format!("401 PUT {}", member("a"))]);
     desk.serve("PUT", &member("a"), answer(204, &[], ""));
-    let step = desk.gateway.interceptor.retry_now(edit.id);
+    let step = desk.gateway.state.delivery().retry_now(edit.id);
     desk.take(&step);
     desk.run();
     assert_eq!(desk.errors(), [""; 0]);
-    assert_eq!(desk.gateway.interceptor.edits().count(), 0);
+    assert_eq!(desk.gateway.state.edits().count(), 0);
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn discarding_a_held_edit_removes_its_error() {
     desk.serve("PUT", &member("a"), answer(407, &[], ""));
     desk.after(5);
     assert_eq!(desk.errors().len(), 1);
-    let step = desk.gateway.interceptor.discard(EditId(1));
+    let step = desk.gateway.state.delivery().discard(EditId(1));
     desk.take(&step);
     assert_eq!(desk.errors(), [""; 0]);
     assert_eq!(desk.get(&member("a")).body, entry("a"));
@@ -174,25 +174,25 @@ fn retry_after_delays_its_own_edit_and_reports_the_time() {
     edit_all(&mut desk);
     desk.serve("PUT", &member("a"), answer(503, &[("retry-after", "600")], ""));
     desk.after(5);
-    let edit = desk.gateway.interceptor.edits().next().unwrap().clone();
-    let edit_status = desk.gateway.interceptor.edit_status(&edit);
+    let edit = desk.gateway.state.edits().next().unwrap().clone();
+    let edit_status = desk.gateway.state.edit_status(&edit);
     assert_eq!(edit_status.why, WaitReason::PutOff(StatusCode::SERVICE_UNAVAILABLE));
     let until = desk.now.after(std::time::Duration::from_secs(600));
     assert_eq!((edit_status.since, edit_status.until), (Some(desk.now), Some(until)));
-    assert_eq!(desk.gateway.interceptor.edits().count(), 1);
+    assert_eq!(desk.gateway.state.edits().count(), 1);
     // With a network, an edit of another member is sent to its server at once.
     desk.lines();
     assert_eq!(desk.ask("PUT", &member("b"), &ATOM, &entry("more")).status, 204);
     assert_eq!(desk.lines(), [format!("PUT {}", member("b"))]);
     // An edit of the same member waits behind it.
     assert_eq!(desk.ask("PUT", &member("a"), &ATOM, &entry("later")).status, 200);
-    let later = desk.gateway.interceptor.edits().last().unwrap().clone();
-    assert_eq!(desk.gateway.interceptor.edit_status(&later).why, WaitReason::Behind(edit.id));
+    let later = desk.gateway.state.edits().last().unwrap().clone();
+    assert_eq!(desk.gateway.state.edit_status(&later).why, WaitReason::Behind(edit.id));
     desk.after(500);
     assert!(!desk.lines().iter().any(|line| line.starts_with("PUT")));
     desk.serve("PUT", &member("a"), answer(204, &[], ""));
     desk.after(101);
-    assert_eq!(desk.gateway.interceptor.edits().count(), 0);
+    assert_eq!(desk.gateway.state.edits().count(), 0);
 }
 
 #[test]

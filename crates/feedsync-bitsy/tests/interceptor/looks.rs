@@ -57,13 +57,13 @@ fn put_in_doubt() -> Desk {
 }
 
 pub(crate) fn waiting(desk: &Desk) -> usize {
-    desk.gateway.interceptor.edits().count()
+    desk.gateway.state.edits().count()
 }
 
 /// Pauses the subscription, so that no round requests the member.
 fn pause(desk: &mut Desk) {
-    let stored_subscription = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
-    let step = desk.gateway.interceptor.pause(stored_subscription, desk.now).unwrap();
+    let stored_subscription = desk.gateway.state.stored_subscriptions().next().unwrap().id;
+    let step = desk.gateway.state.pause(stored_subscription, desk.now).unwrap();
     desk.take(&step);
 }
 
@@ -133,13 +133,13 @@ fn accepted_deletion_is_done_when_the_member_is_gone() {
         let mut desk = edited("DELETE", MEMBER, None);
         desk.serve("DELETE", MEMBER, answer(202, &[], ""));
         desk.run();
-        assert_eq!(desk.gateway.interceptor.edits().next().unwrap().progress, Progress::Accepted);
+        assert_eq!(desk.gateway.state.edits().next().unwrap().progress, Progress::Accepted);
         desk.lines();
         desk.after(29);
         assert_eq!(count(&mut desk, &get(MEMBER)), 0, "the server has half a minute");
         desk.after(1);
         assert_eq!((count(&mut desk, &get(MEMBER)), waiting(&desk)), (1, 1), "it is there still");
-        assert!(desk.gateway.interceptor.is_reached(&crate::desk::at(MEMBER)));
+        assert!(desk.gateway.state.is_reached(&crate::desk::at(MEMBER)));
         desk.serve("GET", MEMBER, answer(status, &[], ""));
         desk.serve("GET", FEED, feed(WITHOUT));
         desk.after(600);
@@ -153,12 +153,8 @@ fn looks(desk: &mut Desk, line: &str) -> usize {
     let mut looks = 0;
     for _ in 0..200 {
         let before = waiting(desk);
-        let is_held = desk
-            .gateway
-            .interceptor
-            .edits()
-            .next()
-            .is_none_or(|edit| edit.progress == Progress::Held);
+        let is_held =
+            desk.gateway.state.edits().next().is_none_or(|edit| edit.progress == Progress::Held);
         if before == 0 || is_held {
             break;
         }
@@ -195,7 +191,7 @@ fn check_without_credentials_holds_the_edit_soon() {
         desk.serve("GET", MEMBER, answer(status, &[], ""));
         pause(&mut desk);
         assert_eq!(looks(&mut desk, &get(MEMBER)), 4, "{status}");
-        assert_eq!(desk.gateway.interceptor.edits().next().unwrap().progress, Progress::Held);
+        assert_eq!(desk.gateway.state.edits().next().unwrap().progress, Progress::Held);
         assert_eq!(desk.errors(), [format!("{status} PUT {MEMBER}")]);
     }
 }

@@ -34,21 +34,21 @@ fn edited(profile: Profile) -> Desk {
     }
     desk.is_online = true;
     desk.now = desk.now.after(Duration::from_secs(10));
-    desk.gateway.interceptor.retry_all();
+    desk.gateway.state.retry_all();
     desk.lines();
     desk
 }
 
 /// The first request that the gateway begins now, as `METHOD URL`. It is lost.
 fn lost(desk: &mut Desk, perhaps_arrived: bool) -> String {
-    desk.gateway.interceptor.retry_all();
+    desk.gateway.state.retry_all();
     let (tasks, step) = desk.begin();
     desk.take(&step);
     let line = |task: &Task| format!("{} {}", task.method, task.location);
     let first = line(&tasks[0]);
     let of = &mut desk.gateway;
     let outcome = Outcome::Lost { perhaps_arrived };
-    let Ok(step) = of.interceptor.finished(&of.disk, tasks[0].id, outcome, desk.now, u64::MAX);
+    let Ok(step) = of.finished(tasks[0].id, outcome, desk.now, u64::MAX);
     desk.take(&step);
     first
 }
@@ -58,7 +58,7 @@ fn edit_with_one_broken_connection_is_checked_and_sent_before_others() {
     let mut desk = edited(Profile::Resilient);
     assert_eq!(lost(&mut desk, true), format!("PUT {}", member("a")));
     assert_eq!(lost(&mut desk, false), format!("GET {}", member("a")));
-    desk.gateway.interceptor.retry_all();
+    desk.gateway.state.retry_all();
     let begun = desk.begin();
     assert_eq!(begun.0[0].location.as_str(), member("a"));
     desk.carry_out(begun);
@@ -81,12 +81,12 @@ fn edit_that_did_not_arrive_is_sent_again_at_once() {
 fn strict_profile_sends_edits_in_their_order() {
     let mut desk = edited(Profile::Strict);
     assert_eq!(lost(&mut desk, true), format!("PUT {}", member("a")));
-    desk.gateway.interceptor.retry_all();
+    desk.gateway.state.retry_all();
     let begun = desk.begin();
     assert_eq!(begun.0[0].method.as_str(), "GET");
     desk.carry_out(begun);
     assert_eq!(lost(&mut desk, true), format!("PUT {}", member("a")));
-    desk.gateway.interceptor.retry_all();
+    desk.gateway.state.retry_all();
     assert!(desk.begin().0.is_empty(), "the other one waits for it");
     desk.now = desk.now.after(Duration::from_secs(60));
     desk.run();
@@ -112,16 +112,16 @@ fn unreachable_server_delays_only_its_own_edits() {
     }
     desk.is_online = true;
     desk.now = desk.now.after(Duration::from_secs(10));
-    desk.gateway.interceptor.retry_all();
-    desk.gateway.interceptor.reached(&elsewhere.parse().unwrap(), false, desk.now, 0);
+    desk.gateway.state.retry_all();
+    desk.gateway.state.reached(&elsewhere.parse().unwrap(), false, desk.now, 0);
     let (tasks, step) = desk.begin();
     assert_eq!(tasks[0].location.as_str(), member("a"));
     desk.carry_out((tasks, step));
     desk.run();
-    assert_eq!(desk.gateway.interceptor.edits().count(), 1);
+    assert_eq!(desk.gateway.state.edits().count(), 1);
     desk.now = desk.now.after(Duration::from_secs(10));
     desk.run();
-    assert_eq!(desk.gateway.interceptor.edits().count(), 0);
+    assert_eq!(desk.gateway.state.edits().count(), 0);
 }
 
 #[test]

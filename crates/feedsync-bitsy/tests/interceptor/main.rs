@@ -16,6 +16,7 @@ mod gateway;
 mod held;
 mod looks;
 mod losses;
+mod missing;
 mod newsreaders;
 mod origin;
 mod outbox;

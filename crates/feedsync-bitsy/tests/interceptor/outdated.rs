@@ -1,6 +1,8 @@
 //! Stored responses are invalidated when an application changes the resource past the outbox (RFC 9111 4.4).
 
-use crate::desk::{Answer, Desk, EDITABLE, FEED, answer, entry, feed};
+use http::Method;
+
+use crate::desk::{Answer, Desk, EDITABLE, FEED, answer, at, entry, feed};
 
 const LINKED: &str = "http://www.example.com/linked?page=1";
 const OTHER: &str = "http://www.example.com/linked?page=2";
@@ -120,7 +122,7 @@ fn changed_feed_is_fetched_again_and_kept_for_offline_use() {
     desk.is_online = false;
     desk.go_offline();
     assert_eq!(desk.get(FEED).body, before, "what there is without a network");
-    let step = desk.gateway.interceptor.set_policy(feedsync_bitsy::interceptor::Policy::Auto);
+    let step = desk.gateway.state.set_policy(feedsync_bitsy::interceptor::Policy::Auto);
     desk.take(&step);
     desk.is_online = true;
     desk.run();
@@ -132,8 +134,8 @@ fn changed_feed_is_fetched_again_and_kept_for_offline_use() {
 fn response_to_a_request_from_before_a_change_is_not_stored() {
     for at in [LINKED, MEDIA] {
         let mut desk = desk();
-        let id = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
-        let step = desk.gateway.interceptor.resume(id, desk.now).unwrap();
+        let id = desk.gateway.state.stored_subscriptions().next().unwrap().id;
+        let step = desk.gateway.state.resume(id, desk.now).unwrap();
         desk.take(&step);
         // The round requests the feed, and then its links.
         let begun = desk.begin();
@@ -148,5 +150,16 @@ fn response_to_a_request_from_before_a_change_is_not_stored() {
         desk.run();
         desk.go_offline();
         assert_eq!(desk.get(at).body, "new", "{at}");
+    }
+}
+
+#[test]
+fn unsafe_request_without_response_invalidates_its_target() {
+    let mut desk = desk();
+    desk.serve("GET", LINKED, text("new"));
+    for (method, expected) in [(Method::GET, "old"), (Method::PUT, "new")] {
+        let Ok(step) = desk.gateway.may_have_changed((&method, &at(LINKED)), desk.now);
+        desk.take(&step);
+        assert_eq!(desk.get(LINKED).body, expected, "{method}");
     }
 }

@@ -98,10 +98,10 @@ fn page_on_an_unreachable_other_server_fails_the_round() {
     assert_eq!(tasks[0].location.as_str(), elsewhere);
     let lost = Outcome::Lost { perhaps_arrived: false };
     let of = &mut desk.gateway;
-    let Ok(step) = of.interceptor.finished(&of.disk, tasks[0].id, lost, desk.now, 0);
+    let Ok(step) = of.finished(tasks[0].id, lost, desk.now, 0);
     desk.take(&step);
     assert_eq!(desk.state(), State::Paused);
-    assert!(desk.gateway.interceptor.is_reached(&at(FEED)));
+    assert!(desk.gateway.state.is_reached(&at(FEED)));
 }
 
 #[test]
@@ -124,13 +124,13 @@ fn new_collection_replaces_the_old_one() {
 #[test]
 fn round_interrupted_by_a_pause_stores_nothing() {
     let mut desk = desk();
-    let id = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
+    let id = desk.gateway.state.stored_subscriptions().next().unwrap().id;
     desk.serve("GET", SECOND, second("\"s2\"", "changed"));
     desk.now = desk.now.after(Duration::from_secs(3_600));
     let begun = desk.begin();
     desk.carry_out(begun);
     let begun = desk.begin();
-    let step = desk.gateway.interceptor.pause(id, desk.now).unwrap();
+    let step = desk.gateway.state.pause(id, desk.now).unwrap();
     desk.take(&step);
     desk.carry_out(begun);
     assert_eq!(desk.state(), State::Paused);
@@ -141,12 +141,12 @@ fn round_interrupted_by_a_pause_stores_nothing() {
 #[test]
 fn responses_of_an_earlier_round_are_ignored() {
     let mut desk = desk();
-    let id = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
+    let id = desk.gateway.state.stored_subscriptions().next().unwrap().id;
     desk.now = desk.now.after(Duration::from_secs(3_600));
     let begun = desk.begin();
-    let step = desk.gateway.interceptor.pause(id, desk.now).unwrap();
+    let step = desk.gateway.state.pause(id, desk.now).unwrap();
     desk.take(&step);
-    let step = desk.gateway.interceptor.resume(id, desk.now).unwrap();
+    let step = desk.gateway.state.resume(id, desk.now).unwrap();
     desk.take(&step);
     let again = desk.begin();
     assert_eq!(again.0.len(), 1);
@@ -169,12 +169,12 @@ fn link_on_an_unreachable_other_server_is_requested_after_five_minutes() {
     desk.take(&step);
     let lost = Outcome::Lost { perhaps_arrived: false };
     let of = &mut desk.gateway;
-    let Ok(step) = of.interceptor.finished(&of.disk, tasks[0].id, lost, desk.now, 0);
+    let Ok(step) = of.finished(tasks[0].id, lost, desk.now, 0);
     desk.take(&step);
     assert_eq!(desk.state(), State::Waiting);
     let due = desk.now.after(Duration::from_secs(5 * 60));
     assert_eq!(
-        desk.gateway.interceptor.stored_subscriptions().next().unwrap().subscription.due(),
+        desk.gateway.state.stored_subscriptions().next().unwrap().subscription.due(),
         Some(due)
     );
     desk.lines();
@@ -194,10 +194,10 @@ fn link_waits_for_the_network_when_the_feeds_server_is_unreachable_too() {
     desk.carry_out(begun);
     let (tasks, step) = desk.begin();
     desk.take(&step);
-    desk.gateway.interceptor.reached(&at(FEED), false, desk.now, 0);
+    desk.gateway.state.reached(&at(FEED), false, desk.now, 0);
     let lost = Outcome::Lost { perhaps_arrived: false };
     let of = &mut desk.gateway;
-    let Ok(step) = of.interceptor.finished(&of.disk, tasks[0].id, lost, desk.now, 0);
+    let Ok(step) = of.finished(tasks[0].id, lost, desk.now, 0);
     desk.take(&step);
     assert_eq!(desk.state(), State::Fetching);
 }

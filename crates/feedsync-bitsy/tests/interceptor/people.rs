@@ -55,7 +55,7 @@ fn two_people_see_neither_each_others_data_nor_edits() {
     assert_eq!(desk.ask("GET", MEMBER, &[ANNA], "").body, entry("anna"));
     assert_eq!(desk.ask("GET", MEMBER, &[BERT], "").body, entry("bert"));
     let partitions: Vec<_> =
-        desk.gateway.interceptor.edits().map(|edit| edit.requested.partition).collect();
+        desk.gateway.state.edits().map(|edit| edit.requested.partition).collect();
     assert_ne!(partitions[0], partitions[1]);
 }
 
@@ -68,8 +68,8 @@ fn events_and_errors_belong_to_the_partition_of_the_edit() {
     desk.serve("PUT", MEMBER, answer(409, &[], ""));
     desk.after(5);
     let partition =
-        desk.gateway.interceptor.stored_subscriptions().next().unwrap().subscription.partition();
-    let errors = desk.gateway.interceptor.errors();
+        desk.gateway.state.stored_subscriptions().next().unwrap().subscription.partition();
+    let errors = desk.gateway.state.errors();
     assert_eq!(errors.of(partition, &FEED.parse().unwrap()).len(), 1);
     let public = feedsync_bitsy::authentication::Partition::public();
     assert!(errors.of(public, &FEED.parse().unwrap()).is_empty());
@@ -83,7 +83,7 @@ fn edit_with_credentials_is_not_assigned_to_the_public_partition() {
     for headers in [ANNA, ("cookie", "session=1")] {
         assert_eq!(desk.ask("PUT", MEMBER, &[headers], &entry("x")).status, 401, "{headers:?}");
     }
-    assert_eq!(desk.gateway.interceptor.edits().count(), 0);
+    assert_eq!(desk.gateway.state.edits().count(), 0);
 }
 
 #[test]

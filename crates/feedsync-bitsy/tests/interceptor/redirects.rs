@@ -26,8 +26,8 @@ fn edited(profile: Profile, method: &str, url: &str) -> Desk {
     let body = if method == "DELETE" { String::new() } else { entry("new") };
     assert!(desk.ask(method, url, &[ATOM], &body).status < 300);
     desk.is_online = true;
-    let stored_subscription = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
-    let step = desk.gateway.interceptor.pause(stored_subscription, desk.now).unwrap();
+    let stored_subscription = desk.gateway.state.stored_subscriptions().next().unwrap().id;
+    let step = desk.gateway.state.pause(stored_subscription, desk.now).unwrap();
     desk.take(&step);
     desk.now = desk.now.after(Duration::from_secs(10));
     desk.lines();
@@ -134,15 +134,14 @@ fn response_at_the_redirection_target_is_the_result_of_a_post() {
         ("text/plain", "done".to_owned(), "http://www.example.com/feed/9"),
     ] {
         let mut desk = post();
-        let pending = desk.gateway.interceptor.edits().next().unwrap().requested.resource.clone();
+        let pending = desk.gateway.state.edits().next().unwrap().requested.resource.clone();
         desk.serve("POST", MEMBERS, answer(303, &[("location", "/there")], ""));
         desk.serve("GET", THERE, answer(200, &[("content-type", kind)], &body));
         desk.run();
         assert_eq!((waiting(&desk), desk.errors()), (0, vec![]));
         desk.serve("GET", FEED, feed(&listed));
-        let stored_subscription =
-            desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
-        let step = desk.gateway.interceptor.resume(stored_subscription, desk.now).unwrap();
+        let stored_subscription = desk.gateway.state.stored_subscriptions().next().unwrap().id;
+        let step = desk.gateway.state.resume(stored_subscription, desk.now).unwrap();
         desk.take(&step);
         desk.run();
         assert_eq!(desk.get(pending.as_str()).headers["location"], member, "{kind}");

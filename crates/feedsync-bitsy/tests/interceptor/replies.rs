@@ -146,7 +146,7 @@ fn only_headers_about_the_body_are_stored_with_an_edit() {
         ("expect", "100-continue"),
     ];
     assert_eq!(desk.ask("PUT", MEMBER, &headers, &entry("mine")).status, 200);
-    let edit = desk.gateway.interceptor.edits().next().unwrap();
+    let edit = desk.gateway.state.edits().next().unwrap();
     let body = edit.requested.body.as_ref().unwrap();
     let mut names: Vec<&str> = body.headers.keys().map(|name| name.as_str()).collect();
     names.sort_unstable();
@@ -159,17 +159,17 @@ fn discarded_edit_is_removed_with_those_that_build_on_it() {
     let made = desk.ask("POST", MEMBERS, &[ATOM], &entry("new"));
     let pending = made.headers["location"].to_str().unwrap().to_owned();
     assert_eq!(desk.ask("PUT", MEMBER, &[ATOM], &entry("mine")).status, 200);
-    let step = desk.gateway.interceptor.discard(EditId(1));
+    let step = desk.gateway.state.delivery().discard(EditId(1));
     assert!(step.is_durable);
     desk.take(&step);
     assert_eq!(desk.get(&pending).status, 410);
-    assert_eq!(desk.gateway.interceptor.edits().count(), 1);
+    assert_eq!(desk.gateway.state.edits().count(), 1);
     assert!(desk.gateway.disk.now.rows.attempts.is_empty(), "it was never sent");
-    let step = desk.gateway.interceptor.discard(EditId(2));
+    let step = desk.gateway.state.delivery().discard(EditId(2));
     desk.take(&step);
     assert_eq!(desk.get(MEMBER).body, entry("a"));
     desk.restart();
-    assert_eq!(desk.gateway.interceptor.edits().count(), 0);
+    assert_eq!(desk.gateway.state.edits().count(), 0);
     assert_eq!(desk.get(&pending).status, 410);
 }
 
@@ -182,13 +182,13 @@ fn edit_that_is_being_sent_is_not_discarded() {
     desk.now = desk.now.after(Duration::from_secs(10));
     let (_, step) = desk.begin();
     desk.take(&step);
-    assert!(desk.gateway.interceptor.discard(EditId(1)).changes.is_empty());
-    assert!(desk.gateway.interceptor.retry_now(EditId(1)).changes.is_empty());
+    assert!(desk.gateway.state.delivery().discard(EditId(1)).changes.is_empty());
+    assert!(desk.gateway.state.delivery().retry_now(EditId(1)).changes.is_empty());
     desk.restart();
     // The edit is removed, and it may have arrived.
-    let step = desk.gateway.interceptor.discard(EditId(1));
+    let step = desk.gateway.state.delivery().discard(EditId(1));
     desk.take(&step);
-    assert_eq!(desk.gateway.interceptor.edits().count(), 0);
+    assert_eq!(desk.gateway.state.edits().count(), 0);
     assert_eq!(desk.gateway.disk.now.rows.attempts.len(), 1);
 }
 
@@ -205,11 +205,11 @@ fn put_off_edits_are_tried_at_once_on_request() {
     desk.after(10);
     desk.after(60);
     let is_put_off = |desk: &Desk| {
-        let edits = desk.gateway.interceptor.edits();
+        let edits = desk.gateway.state.edits();
         edits.filter(|edit| matches!(edit.progress, Progress::Waiting { .. })).count()
     };
     assert_eq!(is_put_off(&desk), 2);
-    let step = desk.gateway.interceptor.retry_all_now([EditId(1), EditId(2), EditId(9)]);
+    let step = desk.gateway.state.delivery().retry_all_now([EditId(1), EditId(2), EditId(9)]);
     assert!(step.is_durable);
     desk.take(&step);
     assert_eq!(is_put_off(&desk), 0);

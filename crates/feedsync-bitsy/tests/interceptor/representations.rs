@@ -87,7 +87,7 @@ fn edits_show_in_the_feed_from_their_acknowledgement() {
     assert!(!desk.get(FEED).body.contains("urn:mine"));
     assert_eq!(desk.ask("DELETE", &pending, &[], "").status, 204);
     assert_eq!(desk.get(&pending).status, 410);
-    assert_eq!(desk.gateway.interceptor.edits().count(), 1, "what was never sent is not");
+    assert_eq!(desk.gateway.state.edits().count(), 1, "what was never sent is not");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn invalid_entry_is_accepted_and_not_shown() {
     let made = desk.ask("POST", "http://www.example.com/members", &atom, "<entry");
     assert_eq!((made.status, &*made.body), (201, "<entry"));
     assert!(desk.get(FEED).body.contains("<id>urn:a</id>"));
-    let mut arrived = desk.gateway.interceptor.edits();
+    let mut arrived = desk.gateway.state.edits();
     assert!(arrived.next().is_some());
 }
 

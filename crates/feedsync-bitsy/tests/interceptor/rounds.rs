@@ -18,7 +18,7 @@ fn every_failure_pauses_and_records_its_request_and_response() {
         desk.run();
         assert_eq!(desk.state(), State::Paused, "{status}");
         assert_eq!(desk.errors(), [format!("{status} GET {FEED}")]);
-        let errors = desk.gateway.interceptor.errors();
+        let errors = desk.gateway.state.errors();
         let error = errors.all().next().unwrap();
         assert_eq!(error.interaction.response_headers["x-why"], "so");
         assert!(error.interaction.request_headers.contains_key("accept"));
@@ -33,7 +33,7 @@ fn every_failure_pauses_and_records_its_request_and_response() {
 
 /// Reason why the only subscription is paused.
 fn failure(desk: &Desk) -> Option<String> {
-    let stored_subscription = desk.gateway.interceptor.stored_subscriptions().last().unwrap();
+    let stored_subscription = desk.gateway.state.stored_subscriptions().last().unwrap();
     let failure = stored_subscription.subscription.failure()?;
     Some(format!("{} {}", failure.status.as_u16(), failure.location))
 }
@@ -51,7 +51,7 @@ fn page_of_an_unreachable_other_server_pauses_with_an_error() {
     assert_eq!(tasks[0].location.as_str(), next);
     let outcome = Outcome::Lost { perhaps_arrived: false };
     let of = &mut desk.gateway;
-    let step = of.interceptor.finished(&of.disk, tasks[0].id, outcome, desk.now, 0).unwrap();
+    let step = of.finished(tasks[0].id, outcome, desk.now, 0).unwrap();
     desk.take(&step);
     assert_eq!(desk.state(), State::Paused);
     assert_eq!(desk.errors(), [format!("504 GET {next}")]);
@@ -60,13 +60,13 @@ fn page_of_an_unreachable_other_server_pauses_with_an_error() {
     desk.restart();
     assert_eq!(failure(&desk), why, "it is stored");
     // A pause by an application replaces the reason, and resuming begins a new round.
-    let step = desk.gateway.interceptor.pause(id, desk.now).unwrap();
+    let step = desk.gateway.state.pause(id, desk.now).unwrap();
     desk.take(&step);
     assert_eq!((desk.state(), failure(&desk)), (State::Paused, why));
-    let step = desk.gateway.interceptor.resume(id, desk.now).unwrap();
+    let step = desk.gateway.state.resume(id, desk.now).unwrap();
     desk.take(&step);
     assert_eq!(failure(&desk), None);
-    let step = desk.gateway.interceptor.pause(id, desk.now).unwrap();
+    let step = desk.gateway.state.pause(id, desk.now).unwrap();
     desk.take(&step);
     assert_eq!((desk.state(), failure(&desk)), (State::Paused, None));
 }
@@ -117,7 +117,7 @@ fn followed_resources_are_stored_before_the_feed_shows_them() {
     desk.serve("GET", ONE, answer(200, &[], "one"));
     desk.now = desk.now.after(std::time::Duration::from_secs(3_600));
     let of = &mut desk.gateway;
-    let (tasks, step) = of.interceptor.begin(&of.disk, 4, desk.now).unwrap();
+    let (tasks, step) = of.begin(4, desk.now).unwrap();
     desk.take(&step);
     let outcome = Outcome::ServerResponse {
         status: http::StatusCode::OK,
@@ -125,7 +125,7 @@ fn followed_resources_are_stored_before_the_feed_shows_them() {
         content: desk.gateway.disk.hold(feed("<link rel='related' href='/1'/>").body.into()),
     };
     let of = &mut desk.gateway;
-    let step = of.interceptor.finished(&of.disk, tasks[0].id, outcome, desk.now, 0).unwrap();
+    let step = of.finished(tasks[0].id, outcome, desk.now, 0).unwrap();
     desk.take(&step);
     assert_eq!(desk.state(), State::Fetching);
     assert!(!desk.get(FEED).body.contains("related"), "the feed before, whole");
@@ -175,7 +175,7 @@ fn unreachable_other_server_does_not_delay_the_feed() {
     desk.now = desk.now.after(std::time::Duration::from_secs(1));
     for _ in 0..2 {
         let of = &mut desk.gateway;
-        let (tasks, step) = of.interceptor.begin(&of.disk, 4, desk.now).unwrap();
+        let (tasks, step) = of.begin(4, desk.now).unwrap();
         desk.take(&step);
         for task in tasks {
             use feedsync_bitsy::interceptor::Outcome;
@@ -191,7 +191,7 @@ fn unreachable_other_server_does_not_delay_the_feed() {
                 false => Outcome::Lost { perhaps_arrived: false },
             };
             let of = &mut desk.gateway;
-            let step = of.interceptor.finished(&of.disk, task.id, outcome, desk.now, 0).unwrap();
+            let step = of.finished(task.id, outcome, desk.now, 0).unwrap();
             desk.take(&step);
         }
     }
@@ -236,13 +236,13 @@ fn unchanged_feed_is_validated_and_its_date_is_stored() {
     assert_eq!(desk.state(), State::Waiting);
     assert!(desk.get(FEED).body.contains("<id>a</id>"));
     let updated =
-        desk.gateway.interceptor.stored_subscriptions().next().unwrap().subscription.last_updated();
+        desk.gateway.state.stored_subscriptions().next().unwrap().subscription.last_updated();
     assert_eq!(updated.unwrap().date_time(), "2008-05-21T10:00:00Z", "by the server's clock");
     unchanged.headers.clear();
     desk.serve("GET", FEED, unchanged);
     desk.after(3_600);
     let updated =
-        desk.gateway.interceptor.stored_subscriptions().next().unwrap().subscription.last_updated();
+        desk.gateway.state.stored_subscriptions().next().unwrap().subscription.last_updated();
     assert_eq!(updated, Some(desk.now), "by ours, where it tells none");
 }
 
@@ -263,7 +263,7 @@ fn page_of_a_captive_portal_is_not_taken_for_the_feed() {
 fn requests_are_not_sent_when_the_policy_is_offline() {
     let mut desk = Desk::with_member();
     desk.lines();
-    let step = desk.gateway.interceptor.set_policy(Policy::Offline);
+    let step = desk.gateway.state.set_policy(Policy::Offline);
     desk.take(&step);
     desk.restart();
     let url = "http://www.example.com/feed/entry";
@@ -271,7 +271,7 @@ fn requests_are_not_sent_when_the_policy_is_offline() {
     assert_eq!(desk.ask("GET", "http://www.example.com/else", &[], "").status, 504);
     desk.after(7_200);
     assert!(desk.lines().is_empty());
-    let step = desk.gateway.interceptor.set_policy(Policy::Auto);
+    let step = desk.gateway.state.set_policy(Policy::Auto);
     desk.take(&step);
     desk.serve("PUT", url, answer(204, &[], ""));
     desk.run();
@@ -306,18 +306,18 @@ fn pausing_stops_the_round_and_resuming_begins_another() {
     let mut desk = Desk::new();
     desk.serve("GET", FEED, feed(""));
     let (id, holder) = desk.subscribe(&[], &[]);
-    let step = desk.gateway.interceptor.pause(id, desk.now).unwrap();
+    let step = desk.gateway.state.pause(id, desk.now).unwrap();
     desk.take(&step);
     desk.run();
     assert!(desk.lines().is_empty());
-    let step = desk.gateway.interceptor.resume(id, desk.now).unwrap();
+    let step = desk.gateway.state.resume(id, desk.now).unwrap();
     desk.take(&step);
     desk.run();
     assert_eq!(desk.lines(), [format!("GET {FEED}")]);
-    let step = desk.gateway.interceptor.unsubscribe(id, holder, desk.now).unwrap();
+    let step = desk.gateway.state.unsubscribe(id, holder, desk.now).unwrap();
     desk.take(&step);
     assert_eq!(desk.told.last().unwrap(), &format!("CLOSED {FEED}"));
-    assert_eq!(desk.gateway.interceptor.stored_subscriptions().count(), 0, "nothing is on its way");
+    assert_eq!(desk.gateway.state.stored_subscriptions().count(), 0, "nothing is on its way");
     desk.is_online = false;
     assert_eq!(desk.get(FEED).status, 504);
 }
@@ -380,7 +380,7 @@ fn with_proxy(kind: &str, configuration: &str) -> Desk {
     let mut builder = SubscriptionBuilder::new(None);
     builder.set_feed(FEED).unwrap().set_proxy(PROXY).unwrap();
     let wanted = builder.build().unwrap();
-    let (_, _, step) = desk.gateway.interceptor.subscribe(wanted, desk.now);
+    let (_, _, step) = desk.gateway.state.subscribe(wanted, desk.now);
     desk.take(&step);
     desk.run();
     desk
@@ -397,11 +397,11 @@ fn proxy_configuration_is_fetched_first_and_restored_after_a_restart() {
     assert_eq!(desk.state(), State::Waiting);
     assert_eq!(desk.lines(), [format!("GET {PROXY}"), format!("GET {FEED}")]);
     let below = crate::desk::at("http://www.example.com/xd/1");
-    assert!(desk.gateway.interceptor.style_of(&below).is_some());
-    assert!(desk.gateway.interceptor.style_of(&crate::desk::at(FEED)).is_none());
+    assert!(desk.gateway.state.style_of(&below).is_some());
+    assert!(desk.gateway.state.style_of(&crate::desk::at(FEED)).is_none());
     desk.restart();
-    desk.gateway.interceptor.load_proxies(&desk.gateway.disk).unwrap();
-    assert!(desk.gateway.interceptor.style_of(&below).is_some());
+    desk.gateway.state.load_proxies(&desk.gateway.disk).unwrap();
+    assert!(desk.gateway.state.style_of(&below).is_some());
 }
 
 #[test]

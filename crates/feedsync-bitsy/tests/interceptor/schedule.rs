@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use feedsync_bitsy::interceptor::{
-    Decision, Entity, ForwardOutcome, Outcome, Proposed, ReplyBody, Request, Settings, Step, Task,
+    Decision, EditRequest, Entity, ForwardOutcome, Outcome, Proposed, ReplyBody, Request, Settings,
+    Step, Task,
 };
 use feedsync_bitsy::location::Location;
 use feedsync_bitsy::outbox::Progress;
@@ -58,15 +59,23 @@ pub(crate) struct World {
     is_traced: bool,
 }
 
+/// An edit that an application sent through a gateway.
+struct SentEdit<'e> {
+    gateway: usize,
+    method: &'e Method,
+    at: &'e str,
+    words: String,
+}
+
 /// Subscriptions are paused by failures only, and each failure is a recorded error (2.1.3).
 fn paused_for_a_reason(gateway: &Gateway) {
     let stored_subscriptions = gateway
-        .interceptor
+        .state
         .stored_subscriptions()
         .map(|stored_subscription| &stored_subscription.subscription);
     for subscription in stored_subscriptions.filter(|it| it.state() == State::Paused) {
         let failure = subscription.failure().expect("a reason");
-        let errors = gateway.interceptor.errors();
+        let errors = gateway.state.errors();
         let errors = errors.of(subscription.partition(), subscription.feed());
         let mut known = errors.iter().map(|error| &error.interaction);
         assert!(
@@ -91,7 +100,7 @@ impl World {
         let mut world = Self {
             now: Time::from_millis(1_000_000_000_000),
             origin: Origin::new(habits),
-            gateways: (0..count).map(|_| Gateway::new(settings)).collect(),
+            gateways: (0..count).map(|_| Gateway::sampled(settings)).collect(),
             is_up: vec![true; count],
             known: vec![BTreeSet::new(); count],
             acknowledged: Vec::new(),
@@ -114,7 +123,7 @@ impl World {
         builder.set_feed(FEED).unwrap().set_interval(10).add_follow("edit").unwrap();
         let wanted = builder.build().unwrap();
         let gateway = &mut self.gateways[gateway];
-        let (_, _, step) = gateway.interceptor.subscribe(wanted, self.now);
+        let (_, _, step) = gateway.state.subscribe(wanted, self.now);
         gateway.write(&step);
     }
 
@@ -195,7 +204,7 @@ impl World {
         headers.insert(header::CONTENT_TYPE, kind);
         let request = Request { method: &method, location: &location, headers: &headers };
         let of = &self.gateways[gateway];
-        let decision = of.interceptor.decide(&of.disk, request, self.now).unwrap();
+        let decision = of.decide(request, self.now).unwrap();
         let body = (method != Method::DELETE).then(|| entry(&words));
         let entity =
             |of: &Gateway| body.clone().map(|body| Entity::sent(&headers, of.disk.hold(body)));
@@ -212,42 +221,44 @@ impl World {
                 let entity = entity(&self.gateways[gateway]);
                 let random = self.random.random();
                 let of = &mut self.gateways[gateway];
-                let taken =
-                    of.interceptor.take(&of.disk, &proposed, &headers, entity, random, self.now);
+                let taken = of.take(
+                    EditRequest { proposed: &proposed, headers: &headers, entity },
+                    random,
+                    self.now,
+                );
                 let (reply, step) = taken.unwrap();
                 let is_heard = self.write(gateway, &step);
                 if reply.status.is_success() {
-                    self.acknowledge(gateway, &method, at, words, &reply.headers, is_heard);
+                    let edit = SentEdit { gateway, method: &method, at, words };
+                    self.acknowledge(edit, &reply.headers, is_heard);
                 }
             }
             Decision::ForwardEdit(proposed) => {
-                self.carry(gateway, &proposed, &method, at, words, &headers, body.as_deref());
+                let edit = SentEdit { gateway, method: &method, at, words };
+                self.carry(edit, &proposed, &headers, body.as_deref());
             }
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "all of a request")]
     fn carry(
         &mut self,
-        gateway: usize,
+        edit: SentEdit<'_>,
         proposed: &Proposed,
-        method: &Method,
-        at: &str,
-        words: String,
         headers: &HeaderMap,
         body: Option<&[u8]>,
     ) {
+        let SentEdit { gateway, method, .. } = edit;
         if proposed.needs_sync {
             self.gateways[gateway].sync();
         }
         let of = &mut self.gateways[gateway];
         let entity = body.map(|body| Entity::sent(headers, of.disk.hold(body.to_owned())));
-        let step = of.interceptor.begin_forward(proposed, entity.as_ref());
+        let step = of.state.delivery().begin_forward(proposed, entity.as_ref());
         if !self.write(gateway, &step) {
             return;
         }
         let place = proposed.location.clone();
-        let outcome = self.network(gateway, method, &place, headers, body.unwrap_or_default());
+        let outcome = self.network(gateway, (method, &place), headers, body.unwrap_or_default());
         if self.crashes && self.is_rough && self.random.random_bool(0.05) {
             self.crash(gateway);
             return;
@@ -267,9 +278,8 @@ impl World {
             Outcome::OutOfSpace => return,
         };
         let random = self.random.random();
-        let told = of
-            .interceptor
-            .forwarded(&of.disk, proposed, headers, entity, &forwarded, random, self.now);
+        let told =
+            of.forwarded(EditRequest { proposed, headers, entity }, &forwarded, random, self.now);
         let (reply, step) = told.unwrap();
         let is_heard = self.write(gateway, &step);
         let (status, answer) = match (&reply, &forwarded) {
@@ -280,19 +290,12 @@ impl World {
             (None, ForwardOutcome::Lost { .. }) => unreachable!("what is lost is answered here"),
         };
         if status.is_success() {
-            self.acknowledge(gateway, method, at, words, &answer, is_heard);
+            self.acknowledge(edit, &answer, is_heard);
         }
     }
 
-    fn acknowledge(
-        &mut self,
-        gateway: usize,
-        method: &Method,
-        at: &str,
-        words: String,
-        headers: &HeaderMap,
-        is_heard: bool,
-    ) {
+    fn acknowledge(&mut self, edit: SentEdit<'_>, headers: &HeaderMap, is_heard: bool) {
+        let SentEdit { gateway, method, at, words } = edit;
         let mut resource = at.to_owned();
         if *method == Method::POST {
             let told = headers.get(header::LOCATION).map(|told| told.to_str().unwrap().to_owned());
@@ -316,7 +319,7 @@ impl World {
         let mut seen = BTreeSet::new();
         for (words, place) in entries(&feed) {
             let is_doubtful = || {
-                let mut edits = self.gateways[gateway].interceptor.edits();
+                let mut edits = self.gateways[gateway].state.edits();
                 let made = |edit: &feedsync_bitsy::outbox::Edit<_>| edit.tries > 0;
                 edits.any(made)
             };
@@ -324,10 +327,10 @@ impl World {
             self.known[gateway].extend(place);
         }
         // An acknowledged edit that was never sent is shown, unless a later edit replaced it.
-        for edit in self.gateways[gateway].interceptor.edits() {
+        for edit in self.gateways[gateway].state.edits() {
             let requested = &edit.requested;
             let last = self.gateways[gateway]
-                .interceptor
+                .state
                 .edits()
                 .rfind(|other| other.requested.resource == requested.resource);
             let body =
@@ -351,7 +354,7 @@ impl World {
         let of = &self.gateways[gateway];
         let headers = HeaderMap::new();
         let request = Request { method: &Method::GET, location: &location, headers: &headers };
-        match of.interceptor.decide(&of.disk, request, self.now).unwrap() {
+        match of.decide(request, self.now).unwrap() {
             Decision::Answer(reply) if reply.status == StatusCode::OK => {
                 assert!(!matches!(reply.shows, ReplyBody::Nothing));
                 Some(of.bytes(&reply))
@@ -362,9 +365,9 @@ impl World {
 
     fn resume(&mut self, gateway: usize) {
         let ids: Vec<_> =
-            self.gateways[gateway].interceptor.stored_subscriptions().map(|it| it.id).collect();
+            self.gateways[gateway].state.stored_subscriptions().map(|it| it.id).collect();
         for id in ids {
-            let step = self.gateways[gateway].interceptor.resume(id, self.now).unwrap();
+            let step = self.gateways[gateway].state.resume(id, self.now).unwrap();
             self.write(gateway, &step);
         }
     }
@@ -372,7 +375,7 @@ impl World {
     /// Begins due tasks of a gateway and completes some of the running ones.
     fn background(&mut self, gateway: usize) {
         let of = &mut self.gateways[gateway];
-        let (tasks, step) = of.interceptor.begin(&of.disk, ROOM, self.now).unwrap();
+        let (tasks, step) = of.begin(ROOM, self.now).unwrap();
         if !self.write(gateway, &step) {
             return;
         }
@@ -391,11 +394,11 @@ impl World {
             feedsync_bitsy::interceptor::Stored::content(&of.disk, &content).unwrap()
         });
         let body = body.unwrap_or_default();
-        let outcome = self.network(gateway, &task.method, &task.location, &task.headers, &body);
+        let outcome = self.network(gateway, (&task.method, &task.location), &task.headers, &body);
         let random = self.random.random();
         let of = &mut self.gateways[gateway];
         if let Outcome::ServerResponse { status, headers, .. } = &outcome {
-            let next = of.interceptor.next_in_queue(task.id, *status, headers);
+            let next = of.state.delivery().next_in_queue(task.id, *status, headers);
             if let Some(next) = next {
                 // The next response may be processed before or after the present one.
                 match self.random.random() {
@@ -405,7 +408,7 @@ impl World {
             }
         }
         let of = &mut self.gateways[gateway];
-        let step = of.interceptor.finished(&of.disk, task.id, outcome, self.now, random).unwrap();
+        let step = of.finished(task.id, outcome, self.now, random).unwrap();
         self.write(gateway, &step);
     }
 
@@ -424,7 +427,7 @@ impl World {
             for gateway in 0..self.gateways.len() {
                 self.resume_if_stopped(gateway);
                 let of = &mut self.gateways[gateway];
-                let (tasks, step) = of.interceptor.begin(&of.disk, ROOM, self.now).unwrap();
+                let (tasks, step) = of.begin(ROOM, self.now).unwrap();
                 of.write(&step);
                 of.in_progress.extend(tasks);
                 let in_progress = std::mem::take(&mut of.in_progress);
@@ -434,7 +437,7 @@ impl World {
                 }
             }
             if is_quiet {
-                if self.gateways.iter().all(|of| of.interceptor.edits().next().is_none()) {
+                if self.gateways.iter().all(|of| of.state.edits().next().is_none()) {
                     break;
                 }
                 self.pass(60_000);
@@ -453,10 +456,10 @@ impl World {
 
     /// Resumes after an error or a lack of credentials.
     fn resume_if_stopped(&mut self, gateway: usize) {
-        let interceptor = &self.gateways[gateway].interceptor;
+        let state = &self.gateways[gateway].state;
         let is_paused =
-            interceptor.stored_subscriptions().any(|it| it.subscription.state() == State::Paused);
-        if is_paused || interceptor.edits().any(|it| it.progress == Progress::Held) {
+            state.stored_subscriptions().any(|it| it.subscription.state() == State::Paused);
+        if is_paused || state.edits().any(|it| it.progress == Progress::Held) {
             self.resume(gateway);
         }
     }
@@ -464,7 +467,7 @@ impl World {
     fn settle(&mut self, gateway: usize) {
         self.resume_if_stopped(gateway);
         let of = &mut self.gateways[gateway];
-        let (tasks, step) = of.interceptor.begin(&of.disk, ROOM, self.now).unwrap();
+        let (tasks, step) = of.begin(ROOM, self.now).unwrap();
         of.write(&step);
         for task in tasks {
             self.finish(gateway, &task);

@@ -24,14 +24,14 @@ fn edited() -> Desk {
     assert_eq!(desk.ask("PUT", MEMBER, &ATOM, &entry("mine")).status, 200);
     desk.is_online = true;
     desk.now = desk.now.after(Duration::from_secs(10));
-    desk.gateway.interceptor.retry_all();
+    desk.gateway.state.retry_all();
     desk
 }
 
 /// The state of the last edit.
 fn edit_status(desk: &Desk) -> EditStatus {
-    let edit = desk.gateway.interceptor.edits().next_back().unwrap();
-    desk.gateway.interceptor.edit_status(edit)
+    let edit = desk.gateway.state.edits().next_back().unwrap();
+    desk.gateway.state.edit_status(edit)
 }
 
 fn why(desk: &Desk) -> (WaitReason, Option<u64>) {
@@ -46,11 +46,11 @@ fn edit_waits_for_capacity_the_network_or_its_server() {
         edit_status(&desk),
         EditStatus { why: WaitReason::Capacity, since: None, until: None, error: None }
     );
-    desk.gateway.interceptor.reached(&at(MEMBER), false, desk.now, u64::MAX);
+    desk.gateway.state.reached(&at(MEMBER), false, desk.now, u64::MAX);
     assert_eq!(why(&desk), (WaitReason::Unreachable, Some(2)));
     desk.go_offline();
     assert_eq!(why(&desk), (WaitReason::Offline, None));
-    let step = desk.gateway.interceptor.set_policy(Policy::Auto);
+    let step = desk.gateway.state.set_policy(Policy::Auto);
     desk.take(&step);
     assert_eq!(why(&desk), (WaitReason::Capacity, None));
     let (_, step) = desk.begin();
@@ -60,7 +60,7 @@ fn edit_waits_for_capacity_the_network_or_its_server() {
     assert_eq!(why(&desk), (WaitReason::Sending, None), "its answer is waited for");
     desk.restart();
     assert_eq!(why(&desk), (WaitReason::Offline, None));
-    let step = desk.gateway.interceptor.set_policy(Policy::Auto);
+    let step = desk.gateway.state.set_policy(Policy::Auto);
     desk.take(&step);
     assert_eq!(why(&desk), (WaitReason::Doubt, None));
 }
@@ -107,7 +107,7 @@ fn edit_that_is_put_off_or_held_reports_the_status() {
     desk.carry_out(begun);
     let proxy = StatusCode::PROXY_AUTHENTICATION_REQUIRED;
     assert_eq!(why(&desk), (WaitReason::Credentials(proxy), None));
-    let error = desk.gateway.interceptor.errors().all().next().unwrap().id;
+    let error = desk.gateway.state.errors().all().next().unwrap().id;
     assert_eq!(edit_status(&desk).error, Some(error));
 }
 
@@ -131,7 +131,7 @@ fn server_that_puts_edits_off_is_paced() {
     }
     desk.is_online = true;
     desk.now = desk.now.after(Duration::from_secs(10));
-    desk.gateway.interceptor.retry_all();
+    desk.gateway.state.retry_all();
     assert_eq!(why(&desk), (WaitReason::Capacity, None));
     for _ in 0..2 {
         let begun = desk.begin();
@@ -139,11 +139,11 @@ fn server_that_puts_edits_off_is_paced() {
         desk.carry_out(begun);
     }
     assert_eq!(why(&desk), (WaitReason::TimeoutBody, Some(2)));
-    assert_eq!(desk.gateway.interceptor.next_wake(desk.now).unwrap().since(desk.now).as_secs(), 2);
+    assert_eq!(desk.gateway.state.next_wake(desk.now).unwrap().since(desk.now).as_secs(), 2);
     assert!(desk.begin().0.is_empty());
-    let third = EditId(desk.gateway.interceptor.edits().next_back().unwrap().id.0);
+    let third = EditId(desk.gateway.state.edits().next_back().unwrap().id.0);
     // A request to hurry removes the pause.
-    let step = desk.gateway.interceptor.retry_now(third);
+    let step = desk.gateway.state.delivery().retry_now(third);
     desk.take(&step);
     assert_eq!(why(&desk), (WaitReason::Capacity, None));
 }

@@ -26,9 +26,9 @@ impl World {
             self.origin.members.values().map(|member| member.words.clone()).collect();
         there.sort();
         for gateway in 0..self.gateways.len() {
-            let interceptor = &self.gateways[gateway].interceptor;
-            assert_eq!(interceptor.edits().count(), 0, "edits are left");
-            for stored_subscription in interceptor.stored_subscriptions() {
+            let state = &self.gateways[gateway].state;
+            assert_eq!(state.edits().count(), 0, "edits are left");
+            for stored_subscription in state.stored_subscriptions() {
                 assert_eq!(stored_subscription.subscription.state(), State::Waiting);
             }
             let feed = self.get(gateway, FEED).expect("the feed is stored");
@@ -101,7 +101,7 @@ impl World {
         if self.had_power_cuts {
             return;
         }
-        for error in gateway.interceptor.errors().all() {
+        for error in gateway.state.errors().all() {
             let interaction = &error.interaction;
             assert_ne!(interaction.status, StatusCode::PRECONDITION_FAILED, "{interaction:#?}");
         }
@@ -124,7 +124,7 @@ impl World {
     /// Whether an edit is among the errors with its words.
     fn stands(&self, edit: &Acknowledged) -> bool {
         let of = &self.gateways[edit.gateway];
-        of.interceptor.errors().all().any(|error| {
+        of.state.errors().all().any(|error| {
             let interaction = &error.interaction;
             match interaction.request_body {
                 // The replacement of an unsent edit is sent in its place.

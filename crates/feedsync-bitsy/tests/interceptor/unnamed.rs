@@ -19,8 +19,8 @@ fn desk() -> (Desk, String) {
     desk.is_online = false;
     let made = desk.ask("POST", MEMBERS, &ATOM, &entry("new"));
     let pending = made.headers["location"].to_str().unwrap().to_owned();
-    let stored_subscription = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
-    let step = desk.gateway.interceptor.pause(stored_subscription, desk.now).unwrap();
+    let stored_subscription = desk.gateway.state.stored_subscriptions().next().unwrap().id;
+    let step = desk.gateway.state.pause(stored_subscription, desk.now).unwrap();
     desk.take(&step);
     desk.is_online = true;
     desk.now = desk.now.after(Duration::from_secs(10));
@@ -40,7 +40,7 @@ fn answered(desk: &mut Desk, task: &Task, status: u16, body: &str) {
 
 fn finished(desk: &mut Desk, task: &Task, outcome: Outcome) {
     let of = &mut desk.gateway;
-    let Ok(step) = of.interceptor.finished(&of.disk, task.id, outcome, desk.now, 0);
+    let Ok(step) = of.finished(task.id, outcome, desk.now, 0);
     desk.take(&step);
 }
 
@@ -83,7 +83,7 @@ fn feed_is_requested_again_after_at_least_five_seconds() {
         wait(&mut desk, 4);
         assert!(begin(&mut desk).is_empty());
         assert_eq!(
-            desk.gateway.interceptor.next_wake(desk.now),
+            desk.gateway.state.next_wake(desk.now),
             Some(desk.now.after(Duration::from_secs(1)))
         );
         wait(&mut desk, 1);
@@ -99,12 +99,12 @@ fn edits_of_a_member_missing_in_eight_responses_become_errors() {
             wait(&mut desk, 24 * 60 * 60);
             let asks = begin(&mut desk);
             answered(&mut desk, &asks[0], status, &body);
-            assert_eq!(desk.gateway.interceptor.edits().count(), 1);
+            assert_eq!(desk.gateway.state.edits().count(), 1);
         }
         wait(&mut desk, 24 * 60 * 60);
         let asks = begin(&mut desk);
         answered(&mut desk, &asks[0], status, &body);
-        assert_eq!(desk.gateway.interceptor.edits().count(), 0);
+        assert_eq!(desk.gateway.state.edits().count(), 0);
         assert_eq!(desk.errors(), [format!("424 PUT {pending}")]);
         assert_eq!(desk.get(&pending).status, 410);
         wait(&mut desk, 24 * 60 * 60);
@@ -117,8 +117,8 @@ fn feed_is_not_searched_for_members_without_waiting_edits() {
     let mut desk = Desk::with_member();
     desk.is_online = false;
     assert_eq!(desk.ask("POST", MEMBERS, &ATOM, &entry("new")).status, 201);
-    let stored_subscription = desk.gateway.interceptor.stored_subscriptions().next().unwrap().id;
-    let step = desk.gateway.interceptor.pause(stored_subscription, desk.now).unwrap();
+    let stored_subscription = desk.gateway.state.stored_subscriptions().next().unwrap().id;
+    let step = desk.gateway.state.pause(stored_subscription, desk.now).unwrap();
     desk.take(&step);
     desk.is_online = true;
     desk.serve("POST", MEMBERS, answer(201, &[], ""));

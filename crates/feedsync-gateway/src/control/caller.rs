@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 
 use feedsync_bitsy::authentication::{Credentials, Partition};
-use feedsync_bitsy::interceptor::{Interceptor, StoredSubscription, SubscriptionId};
+use feedsync_bitsy::interceptor::{self, StoredSubscription, SubscriptionId};
 use feedsync_bitsy::location::Location;
 use feedsync_bitsy::subscription::state::State;
 use feedsync_bitsy::visibility::{Application, is_listed};
@@ -118,11 +118,11 @@ impl Visibility<'_> {
     /// of this partition and feed belong to them.
     pub(crate) fn into(
         &self,
-        interceptor: &Interceptor,
+        state: &interceptor::State,
         partition: Partition,
         feed: &Location,
     ) -> Vec<SubscriptionId> {
-        let of = interceptor.stored_subscriptions().filter(|stored_subscription| {
+        let of = state.stored_subscriptions().filter(|stored_subscription| {
             let subscription = &stored_subscription.subscription;
             subscription.partition() == partition && subscription.feed() == feed
         });
@@ -135,11 +135,11 @@ impl Visibility<'_> {
     /// those of subscriptions that have ended (R-B17).
     pub(crate) fn sees(
         &self,
-        interceptor: &Interceptor,
+        state: &interceptor::State,
         partition: Partition,
         feed: &Location,
     ) -> bool {
-        self.caller.is_operator() || !self.into(interceptor, partition, feed).is_empty()
+        self.caller.is_operator() || !self.into(state, partition, feed).is_empty()
     }
 }
 

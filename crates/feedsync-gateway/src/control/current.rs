@@ -41,7 +41,7 @@ impl Control {
         let requested = Arc::new(AtomicU64::new(u64::MAX));
         let at = Arc::clone(&requested);
         let change = self.change(Box::new(move |it, now| {
-            let step = it.fetch_current(id)?;
+            let step = it.fetcher().fetch_current(id)?;
             if it.is_online(&location) {
                 at.store(now.millis(), Ordering::Relaxed);
             }

@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
 use feedsync_bitsy::event::{ErrorId, SyncError};
-use feedsync_bitsy::interceptor::{Content, Interceptor};
+use feedsync_bitsy::interceptor::{self, Content};
 use feedsync_server::Problem;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde_json::Value;
@@ -135,22 +135,22 @@ fn views(found: &[VisibleError]) -> Value {
 
 /// Returns the errors that are visible.
 pub(crate) fn visible_errors<'i>(
-    interceptor: &'i Interceptor,
+    state: &'i interceptor::State,
     visibility: &Visibility<'_>,
 ) -> impl Iterator<Item = &'i SyncError<Option<Content>>> {
-    let errors = interceptor.errors().all();
-    errors.filter(move |error| visibility.sees(interceptor, error.partition, &error.feed))
+    let errors = state.errors().all();
+    errors.filter(move |error| visibility.sees(state, error.partition, &error.feed))
 }
 
 /// Returns the visible errors that `pick` selects, with their subscriptions.
 pub(crate) fn found(
-    interceptor: &Interceptor,
+    state: &interceptor::State,
     visibility: &Visibility<'_>,
     pick: impl Fn(ErrorId) -> bool,
 ) -> Vec<VisibleError> {
-    let picked = visible_errors(interceptor, visibility).filter(|error| pick(error.id));
+    let picked = visible_errors(state, visibility).filter(|error| pick(error.id));
     let with = picked.map(|error| {
-        let ids = visibility.into(interceptor, error.partition, &error.feed);
+        let ids = visibility.into(state, error.partition, &error.feed);
         (error.clone(), ids.into_iter().map(|id| id.0.to_string()).collect())
     });
     with.collect()
@@ -163,7 +163,7 @@ impl Control {
         caller: &Caller,
         pick: impl Fn(ErrorId) -> bool,
     ) -> Vec<VisibleError> {
-        self.see(caller, |interceptor, visibility, _| found(interceptor, visibility, pick)).await
+        self.see(caller, |state, visibility, _| found(state, visibility, pick)).await
     }
 
     /// Returns an error, or 404 if the caller may not see it.

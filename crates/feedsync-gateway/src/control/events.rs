@@ -238,24 +238,24 @@ impl EventStream {
     /// Takes a snapshot of the current state.
     async fn snapshot(&self, sent: &BTreeSet<ErrorId>, event: Option<&Event>) -> Snapshot {
         let InstanceGuard { control, caller, .. } = &self.instance;
-        let visible_errors = control.see(caller, |interceptor, visibility, stamp| {
+        let visible_errors = control.see(caller, |state, visibility, stamp| {
             let mut now = SentState::default();
             let mut views = Vec::new();
-            for stored_subscription in interceptor
+            for stored_subscription in state
                 .stored_subscriptions()
                 .filter(|stored_subscription| visibility.lists(stored_subscription))
             {
-                let same = view::subscription(interceptor, visibility, stored_subscription);
+                let same = view::subscription(state, visibility, stored_subscription);
                 let mut view = same.clone();
                 stamp.mark(&mut view);
                 now.subscriptions.insert(stored_subscription.id, same);
                 views.push((stored_subscription.id, view));
             }
-            now.errors = visible_errors(interceptor, visibility).map(|error| error.id).collect();
-            let found = found(interceptor, visibility, |id| !sent.contains(&id));
-            let edits = interceptor.edits();
+            now.errors = visible_errors(state, visibility).map(|error| error.id).collect();
+            let found = found(state, visibility, |id| !sent.contains(&id));
+            let edits = state.edits();
             let of = edits.filter(|edit| {
-                visibility.sees(interceptor, edit.requested.partition, &edit.requested.feed)
+                visibility.sees(state, edit.requested.partition, &edit.requested.feed)
             });
             let snapshot = |edit: &Edit<Entity>| {
                 let body = edit.requested.body.as_ref().map(|body| body.content);
@@ -263,13 +263,13 @@ impl EventStream {
             };
             now.edits = of.map(snapshot).collect();
             let touched = event.map(|event| {
-                let ids = interceptor.stored_subscriptions().filter(|stored_subscription| {
+                let ids = state.stored_subscriptions().filter(|stored_subscription| {
                     let subscription = &stored_subscription.subscription;
                     let of = (subscription.partition(), subscription.feed());
                     of == (event.partition, &event.feed)
                 });
                 let may = |id: &SubscriptionId| {
-                    let stored_subscription = interceptor.stored_subscription(*id);
+                    let stored_subscription = state.stored_subscription(*id);
                     stored_subscription.is_some_and(|stored_subscription| match &event.kind {
                         EventKind::State(_) => visibility.lists(stored_subscription),
                         EventKind::Sync(_) => visibility.knows(stored_subscription),

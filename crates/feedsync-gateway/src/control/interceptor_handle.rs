@@ -6,27 +6,25 @@ use async_trait::async_trait;
 use axum::body::Body;
 use feedsync_bitsy::authentication::Partition;
 use feedsync_bitsy::event::ErrorId;
-use feedsync_bitsy::interceptor::{
-    Content, ControlError, Event, Interceptor, Representation, Step,
-};
+use feedsync_bitsy::interceptor::{self, Content, ControlError, Event, Representation, Step};
 use feedsync_bitsy::location::Location;
 use feedsync_bitsy::time::Time;
 use tokio::sync::broadcast;
 
 /// A change to be made at a given time.
 pub type ChangeRequest =
-    Box<dyn FnOnce(&mut Interceptor, Time) -> Result<Step, ControlError> + Send>;
+    Box<dyn FnOnce(&mut interceptor::State, Time) -> Result<Step, ControlError> + Send>;
 
 /// The interceptor, as the control port uses it.
 #[async_trait]
 pub trait InterceptorHandle: Send + Sync + 'static {
     /// Passes the current state to `inspect`. It includes everything that [`events`](Self::events) has reported.
-    fn inspect(&self, inspect: &mut dyn FnMut(&Interceptor));
+    fn inspect(&self, inspect: &mut dyn FnMut(&interceptor::State));
 
     /// Makes a change; completes once the result is stored. A refused change has no effect.
     async fn change(&self, requested: ChangeRequest) -> Result<(), ChangeError>;
 
-    /// Repeats a refused edit ([`Interceptor::retry`]).
+    /// Repeats a refused edit ([`Delivery::retry`](interceptor::Delivery::retry)).
     async fn retry(&self, error: ErrorId) -> Result<(), ChangeError>;
 
     /// Reads stored bytes completely.

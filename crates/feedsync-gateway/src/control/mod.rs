@@ -38,7 +38,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use feedsync_bitsy::interceptor::Interceptor;
+use feedsync_bitsy::interceptor;
 use feedsync_bitsy::location::Location;
 use feedsync_server::LocalHubs;
 use feedsync_store::{Environment as _, SystemEnvironment};
@@ -132,17 +132,17 @@ impl Control {
     fn inspect<T>(
         &self,
         caller: &Caller,
-        held: BTreeSet<feedsync_bitsy::interceptor::SubscriptionId>,
-        inspect: impl FnOnce(&Interceptor, &Visibility<'_>, Stamp) -> T,
+        held: BTreeSet<interceptor::SubscriptionId>,
+        inspect: impl FnOnce(&interceptor::State, &Visibility<'_>, Stamp) -> T,
     ) -> T {
         let visibility = Visibility { caller, held };
         let mut inspect = Some(inspect);
         let mut seen = None;
-        self.0.interceptor_handle.inspect(&mut |interceptor| {
+        self.0.interceptor_handle.inspect(&mut |state| {
             if let Some(inspect) = inspect.take() {
                 let number = self.0.snapshots.fetch_add(1, Ordering::Relaxed);
                 let stamp = Stamp { number, count: Arc::clone(&self.0.count) };
-                seen = Some(inspect(interceptor, &visibility, stamp));
+                seen = Some(inspect(state, &visibility, stamp));
             }
         });
         seen.unwrap_or_else(|| unreachable!("who looks is shown something"))
@@ -152,7 +152,7 @@ impl Control {
     async fn see<T>(
         &self,
         caller: &Caller,
-        inspect: impl FnOnce(&Interceptor, &Visibility<'_>, Stamp) -> T,
+        inspect: impl FnOnce(&interceptor::State, &Visibility<'_>, Stamp) -> T,
     ) -> T {
         let held = self.0.holds.lock().await.of(caller);
         self.inspect(caller, held, inspect)

@@ -60,17 +60,17 @@ pub(crate) async fn change(
 impl Control {
     /// Returns the policy, and whether each visible server is reachable.
     pub(crate) async fn network(&self, caller: &Caller) -> Value {
-        let seen = self.see(caller, |interceptor, visibility, _| {
-            let told = interceptor
+        let seen = self.see(caller, |state, visibility, _| {
+            let told = state
                 .stored_subscriptions()
                 .filter(|stored_subscription| visibility.lists(stored_subscription));
             let origins: BTreeMap<String, bool> = told
                 .map(|stored_subscription| {
                     let feed = stored_subscription.subscription.feed();
-                    (feed.origin().to_owned(), interceptor.is_online(feed))
+                    (feed.origin().to_owned(), state.is_online(feed))
                 })
                 .collect();
-            (interceptor.policy(), origins)
+            (state.policy(), origins)
         });
         let (policy, origins) = seen.await;
         let origin =

@@ -27,7 +27,7 @@ impl Control {
         }
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = Time::from_millis(u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX));
-        self.see(caller, |interceptor, _, _| interceptor.waiting_changes(now)).await
+        self.see(caller, |state, _, _| state.waiting_changes(now)).await
     }
 }
 

@@ -56,12 +56,12 @@ pub(crate) async fn retry_all(
 impl Control {
     /// Returns the edits that a caller may see, and why each of them waits.
     pub(crate) async fn edits(&self, caller: &Caller) -> Vec<(Edit<Entity>, EditStatus)> {
-        let seen = self.see(caller, |interceptor, visibility, _| {
-            let edits = interceptor.edits();
+        let seen = self.see(caller, |state, visibility, _| {
+            let edits = state.edits();
             let seen = edits.filter(|edit| {
-                visibility.sees(interceptor, edit.requested.partition, &edit.requested.feed)
+                visibility.sees(state, edit.requested.partition, &edit.requested.feed)
             });
-            seen.map(|edit| (edit.clone(), interceptor.edit_status(edit))).collect()
+            seen.map(|edit| (edit.clone(), state.edit_status(edit))).collect()
         });
         seen.await
     }
@@ -75,7 +75,9 @@ impl Control {
     /// Discards an edit.
     pub(crate) async fn discard(&self, caller: &Caller, id: &str) -> Result<(), Problem> {
         let edit = self.edit(caller, id).await?;
-        self.change(Box::new(move |it, _| Ok(it.discard(edit)))).await.map_err(refused)?;
+        self.change(Box::new(move |it, _| Ok(it.delivery().discard(edit))))
+            .await
+            .map_err(refused)?;
         match self.edit(caller, id).await {
             Err(_) => Ok(()),
             Ok(_) => Err(Problem::new(
@@ -92,7 +94,7 @@ impl Control {
         let edit = self.edit(caller, id).await?;
         let requested = self.change(Box::new(move |it, _| {
             it.retry_all();
-            Ok(it.retry_now(edit))
+            Ok(it.delivery().retry_now(edit))
         }));
         requested.await.map_err(refused)
     }
@@ -103,7 +105,7 @@ impl Control {
         let count = ids.len();
         let requested = self.change(Box::new(move |it, _| {
             it.retry_all();
-            Ok(it.retry_all_now(ids))
+            Ok(it.delivery().retry_all_now(ids))
         }));
         requested.await.map_err(refused)?;
         Ok(count)

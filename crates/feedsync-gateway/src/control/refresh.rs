@@ -3,7 +3,7 @@
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_bitsy::interceptor::{Interceptor, Step, SubscriptionId};
+use feedsync_bitsy::interceptor::{self, Step, SubscriptionId};
 use feedsync_bitsy::subscription::state::State as Stands;
 use feedsync_bitsy::time::Time;
 use feedsync_server::Problem;
@@ -24,14 +24,14 @@ impl Control {
     /// Fetches everything that the caller sees now.
     pub(crate) async fn refresh(&self, caller: &Caller) -> Result<(), Problem> {
         let told: Vec<SubscriptionId> = self
-            .see(caller, |interceptor, visibility, _| {
-                let told = interceptor
+            .see(caller, |state, visibility, _| {
+                let told = state
                     .stored_subscriptions()
                     .filter(|stored_subscription| visibility.lists(stored_subscription));
                 told.map(|stored_subscription| stored_subscription.id).collect()
             })
             .await;
-        let requested = move |it: &mut Interceptor, now: Time| {
+        let requested = move |it: &mut interceptor::State, now: Time| {
             let mut all = Step::default();
             it.retry_all();
             for id in told {

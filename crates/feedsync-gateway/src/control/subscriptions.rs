@@ -8,7 +8,7 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
-use feedsync_bitsy::interceptor::{ControlError, Interceptor, Step, SubscriptionId};
+use feedsync_bitsy::interceptor::{self, ControlError, Step, SubscriptionId};
 use feedsync_bitsy::location::Location;
 use feedsync_bitsy::subscription::Holder;
 use feedsync_bitsy::subscription::builder::{BuildError, SubscriptionBuilder, SubscriptionRequest};
@@ -76,12 +76,12 @@ pub(crate) async fn list(
     State(control): State<Control>,
     Extension(caller): Extension<Caller>,
 ) -> Response {
-    let views = control.see(&caller, |interceptor, visibility, stamp| {
-        let told = interceptor
+    let views = control.see(&caller, |state, visibility, stamp| {
+        let told = state
             .stored_subscriptions()
             .filter(|stored_subscription| visibility.lists(stored_subscription));
         let stamped = |stored_subscription| {
-            let mut view = view::subscription(interceptor, visibility, stored_subscription);
+            let mut view = view::subscription(state, visibility, stored_subscription);
             stamp.mark(&mut view);
             view
         };
@@ -194,7 +194,7 @@ pub(crate) async fn pause(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    control.apply(&caller, named(&id)?, Interceptor::pause).await
+    control.apply(&caller, named(&id)?, interceptor::State::pause).await
 }
 
 /// `POST /subscriptions/{id}/resume`.
@@ -203,7 +203,7 @@ pub(crate) async fn resume(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    control.apply(&caller, named(&id)?, Interceptor::resume).await
+    control.apply(&caller, named(&id)?, interceptor::State::resume).await
 }
 
 /// Parses the identifier of a subscription.
@@ -261,11 +261,11 @@ fn other_credentials() -> Problem {
 impl Control {
     /// Returns the view of a subscription for a caller.
     pub(crate) async fn one(&self, caller: &Caller, id: SubscriptionId) -> Result<Value, Problem> {
-        let seen = self.see(caller, |interceptor, visibility, stamp| {
-            let stored_subscription = interceptor
+        let seen = self.see(caller, |state, visibility, stamp| {
+            let stored_subscription = state
                 .stored_subscription(id)
                 .filter(|stored_subscription| visibility.lists(stored_subscription))?;
-            let mut view = view::subscription(interceptor, visibility, stored_subscription);
+            let mut view = view::subscription(state, visibility, stored_subscription);
             stamp.mark(&mut view);
             Some(view)
         });
@@ -284,8 +284,8 @@ impl Control {
     /// Returns an error unless the caller may see the contents of a subscription.
     async fn require_readable(&self, caller: &Caller, id: SubscriptionId) -> Result<(), Problem> {
         self.require_visible(caller, id).await?;
-        let knows = self.see(caller, |interceptor, visibility, _| {
-            interceptor
+        let knows = self.see(caller, |state, visibility, _| {
+            state
                 .stored_subscription(id)
                 .is_some_and(|stored_subscription| visibility.knows(stored_subscription))
         });
@@ -325,11 +325,8 @@ impl Control {
     ) -> Result<SubscriptionId, Problem> {
         // The lock prevents events of the subscription from being sent before its hold is recorded.
         let mut holds = self.0.holds.lock().await;
-        let there = self.inspect(caller, Default::default(), |interceptor, _, _| {
-            interceptor
-                .stored_subscriptions()
-                .map(|stored_subscription| stored_subscription.id)
-                .collect()
+        let there = self.inspect(caller, Default::default(), |state, _, _| {
+            state.stored_subscriptions().map(|stored_subscription| stored_subscription.id).collect()
         });
         holds.prune(&there);
         if !holds.is_below_limit(caller) {
@@ -349,8 +346,8 @@ impl Control {
 
     async fn join(&self, wanted: SubscriptionRequest) -> Result<(SubscriptionId, Holder), Problem> {
         let (tell, told) = oneshot::channel();
-        let requested = move |interceptor: &mut Interceptor, now: Time| {
-            let (id, holder, step) = interceptor.subscribe(wanted, now);
+        let requested = move |state: &mut interceptor::State, now: Time| {
+            let (id, holder, step) = state.subscribe(wanted, now);
             // If the request was cancelled, the receiver is gone.
             let _ = tell.send((id, holder));
             Ok(step)
@@ -370,8 +367,8 @@ impl Control {
             return Ok(());
         }
         let gone = holders.clone();
-        let requested = move |interceptor: &mut Interceptor, now: Time| {
-            each(&holders, |holder| interceptor.unsubscribe(id, holder, now))
+        let requested = move |state: &mut interceptor::State, now: Time| {
+            each(&holders, |holder| state.unsubscribe(id, holder, now))
         };
         self.change(Box::new(requested)).await.map_err(refused)?;
         holds.remove(&gone);
@@ -383,7 +380,7 @@ impl Control {
         &self,
         caller: &Caller,
         id: SubscriptionId,
-        change: impl FnOnce(&mut Interceptor, &[Holder], Time) -> Result<Step, ControlError>
+        change: impl FnOnce(&mut interceptor::State, &[Holder], Time) -> Result<Step, ControlError>
         + Send
         + 'static,
     ) -> Result<(), Problem> {
@@ -395,20 +392,19 @@ impl Control {
             if own.is_empty() {
                 // Joining a subscription gives the same access as creating it, so the caller must have shown the
                 // credentials.
-                let wanted =
-                    control.inspect(&caller, holds.of(&caller), |interceptor, visibility, _| {
-                        let stored_subscription = interceptor
-                            .stored_subscription(id)
-                            .filter(|stored_subscription| visibility.knows(stored_subscription))?;
-                        let subscription = &stored_subscription.subscription;
-                        Some(SubscriptionRequest {
-                            feed: subscription.feed().clone(),
-                            registered: subscription.registered().clone(),
-                            interval: 0,
-                            follows: Default::default(),
-                            proxy: subscription.proxy().cloned(),
-                        })
-                    });
+                let wanted = control.inspect(&caller, holds.of(&caller), |state, visibility, _| {
+                    let stored_subscription = state
+                        .stored_subscription(id)
+                        .filter(|stored_subscription| visibility.knows(stored_subscription))?;
+                    let subscription = &stored_subscription.subscription;
+                    Some(SubscriptionRequest {
+                        feed: subscription.feed().clone(),
+                        registered: subscription.registered().clone(),
+                        interval: 0,
+                        follows: Default::default(),
+                        proxy: subscription.proxy().cloned(),
+                    })
+                });
                 let wanted = wanted.ok_or_else(other_credentials)?;
                 let (joined, holder) = control.join(wanted).await?;
                 holds.add(&caller, joined, holder);
@@ -417,7 +413,7 @@ impl Control {
                 }
                 own.push(holder);
             }
-            let requested = move |it: &mut Interceptor, now: Time| change(it, &own, now);
+            let requested = move |it: &mut interceptor::State, now: Time| change(it, &own, now);
             control.change(Box::new(requested)).await.map_err(refused)
         })
         .await
@@ -443,7 +439,7 @@ impl Control {
         &self,
         caller: &Caller,
         id: SubscriptionId,
-        apply: fn(&mut Interceptor, SubscriptionId, Time) -> Result<Step, ControlError>,
+        apply: fn(&mut interceptor::State, SubscriptionId, Time) -> Result<Step, ControlError>,
     ) -> Result<Response, Problem> {
         self.require_visible(caller, id).await?;
         self.change(Box::new(move |it, now| apply(it, id, now))).await.map_err(refused)?;

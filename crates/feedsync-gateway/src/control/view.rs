@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use feedsync_bitsy::event::{Interaction, SyncError, headers_text};
 use feedsync_bitsy::interceptor::{
-    Content, EditStatus, Entity, Interceptor, Representation, StoredSubscription, WaitReason,
+    self, Content, EditStatus, Entity, Representation, StoredSubscription, WaitReason,
 };
 use feedsync_bitsy::outbox::{Edit, Progress};
 use feedsync_bitsy::propagation::Method;
@@ -41,7 +41,7 @@ impl Stamp {
 
 /// View of a subscription. Its [`Stamp`] tells which of two views is the later one.
 pub(crate) fn subscription(
-    interceptor: &Interceptor,
+    state: &interceptor::State,
     visibility: &Visibility<'_>,
     stored_subscription: &StoredSubscription,
 ) -> Value {
@@ -78,8 +78,8 @@ pub(crate) fn subscription(
         }));
     }
     if knows {
-        view["edits"] = json!(interceptor.edits().filter(is_of).count());
-        view["errors"] = json!(interceptor.errors().of(partition, feed).len());
+        view["edits"] = json!(state.edits().filter(is_of).count());
+        view["errors"] = json!(state.errors().of(partition, feed).len());
     }
     view
 }

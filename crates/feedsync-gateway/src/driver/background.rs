@@ -82,7 +82,7 @@ impl Driver {
         if timeout(DRAIN_TIMEOUT, ended).await.is_err() {
             tasks.shutdown().await;
         }
-        let rested = self.change_at_once(|interceptor, _, _, _| Ok(((), interceptor.rest())));
+        let rested = self.change_at_once(|state, _| Ok(((), state.delivery().rest())));
         if let Err(error) = rested {
             tracing::warn!(%error, "cannot record that no request is running; edits are verified after the restart");
         }
@@ -97,9 +97,9 @@ impl Driver {
         upstream: &Upstream,
         tasks: &mut JoinSet<()>,
     ) -> Result<Duration, StoreError> {
-        let started = self.change_at_once(|interceptor, reader, now, _| {
-            let (tasks, step) = interceptor.begin(reader, MAX_CONCURRENT, now)?;
-            Ok(((tasks, interceptor.next_wake(now)), step))
+        let started = self.change_at_once(|state, cx| {
+            let (tasks, step) = state.begin(cx, MAX_CONCURRENT)?;
+            Ok(((tasks, state.next_wake(cx.now)), step))
         });
         let ((due, next_wake), durable) = started?;
         if !due.is_empty() {
@@ -192,8 +192,8 @@ impl Driver {
             && held.as_ref().is_none_or(|held| held.content().length <= MAX_INLINE_BYTES);
         let driver = Arc::clone(self);
         let finish = move || {
-            let finished = driver.change_at_once(|interceptor, reader, now, random| {
-                let step = interceptor.finished(reader, id, outcome, now, random as u64)?;
+            let finished = driver.change_at_once(|state, cx| {
+                let step = state.finished(cx, id, outcome)?;
                 Ok(((), step))
             });
             drop(held);
@@ -292,7 +292,7 @@ impl Driver {
             tracing::warn!(%error, "the disk is full and no space could be freed");
         }
         let decided = self.held.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let needed = decided.interceptor.needed().collect();
+        let needed = decided.state.needed().collect();
         let swept = self.store.sweep(&needed);
         drop(decided);
         let swept = swept.and_then(|swept| self.store.remove(swept));

@@ -36,7 +36,7 @@ struct ServerResponse {
 impl Driver {
     /// Starts the deliveries that are due.
     pub(super) fn begin_deliveries(self: &Arc<Self>, upstream: &Upstream, tasks: &mut JoinSet<()>) {
-        let due = self.inspect(|interceptor| interceptor.deliverable(self.now()));
+        let due = self.inspect(|state| state.deliverable(self.now()));
         for account in due {
             let partition = account.partition;
             if !self.delivering().insert(partition) {
@@ -61,8 +61,7 @@ impl Driver {
         upstream: &Upstream,
         partition: Partition,
     ) -> Result<(), DriverError> {
-        let account =
-            self.inspect(|interceptor| interceptor.accounts().account(partition).cloned());
+        let account = self.inspect(|state| state.accounts().account(partition).cloned());
         let Some(account) = account else { return Ok(()) };
         let base = account.base.clone();
         let _turn = self.lock_resource(partition, &base).await;
@@ -76,11 +75,11 @@ impl Driver {
     }
 
     fn next_written(&self, partition: Partition, base: &Location) -> Option<StoredChange> {
-        self.inspect(|interceptor| {
-            let accounts = interceptor.accounts();
+        self.inspect(|state| {
+            let accounts = state.accounts();
             let is_put_off = accounts.put_off_until(partition, self.now()).is_some();
             let first = accounts.next_due(partition).filter(|_| !is_put_off);
-            first.filter(|_| interceptor.may_ask(base, self.now())).cloned()
+            first.filter(|_| state.may_ask(base, self.now())).cloned()
         })
     }
 
@@ -106,8 +105,8 @@ impl Driver {
         if ended == DeliveryResult::Away {
             let of = (delivery.account().partition, written.id);
             let ServerResponse { status, headers, .. } = &answered;
-            let taken = self.change(|interceptor, _, now, _| {
-                Ok((interceptor.not_taken(of, *status, headers, now), Step::default()))
+            let taken = self.change(|state, cx| {
+                Ok((state.not_taken(of, *status, headers, cx.now), Step::default()))
             });
             // A change that the server fails to process repeatedly is dropped, since the server may accept the
             // others.
@@ -121,8 +120,7 @@ impl Driver {
         match ended {
             DeliveryResult::Sent => {
                 let sent = |accounts: &mut feedsync_bitsy::newsreader::Accounts| accounts.sent(id);
-                self.change(|interceptor, _, _, _| Ok(((), interceptor.read_with(false, sent))))
-                    .await?;
+                self.change(|state, _| Ok(((), state.read_with(false, sent)))).await?;
             }
             DeliveryResult::Refused => {
                 let body = written.change.request.body.clone().into_bytes();
@@ -131,16 +129,14 @@ impl Driver {
                 let answer = self.pin(Body::from(answer), u64::MAX).await?;
                 let contents = (body.content(), answer.content());
                 let told = (answered.status, answered.headers);
-                self.change(|interceptor, _, now, _| {
-                    Ok(((), interceptor.not_written(id, told, contents, now)))
-                })
-                .await?;
+                self.change(|state, cx| Ok(((), state.not_written(id, told, contents, cx.now))))
+                    .await?;
             }
             DeliveryResult::Away => return Ok(false),
             DeliveryResult::Unknown => {
                 let status = answered.status;
-                self.change(|interceptor, _, now, _| {
-                    Ok(((), interceptor.not_known(delivery.account(), status, now)))
+                self.change(|state, cx| {
+                    Ok(((), state.not_known(delivery.account(), status, cx.now)))
                 })
                 .await?;
                 return Ok(false);
@@ -153,17 +149,18 @@ impl Driver {
     async fn note_session(&self, delivery: &Delivery) -> Result<(), DriverError> {
         let account = delivery.account();
         let Some(session) = account.sessions.last() else { return Ok(()) };
-        let is_known = self.inspect(|interceptor| {
-            let known = interceptor.accounts().account(account.partition);
+        let is_known = self.inspect(|state| {
+            let known = state.accounts().account(account.partition);
             known.is_none_or(|known| known.sessions.contains(session))
         });
         if is_known {
             return Ok(());
         }
         let at = (account.interface, &account.base);
-        self.change(|interceptor, _, now, _| {
-            let step = interceptor
-                .read_with(true, |accounts| accounts.signed_in(at, &account.sign_in, session, now));
+        self.change(|state, cx| {
+            let step = state.read_with(true, |accounts| {
+                accounts.signed_in(at, &account.sign_in, session, cx.now)
+            });
             Ok(((), step))
         })
         .await

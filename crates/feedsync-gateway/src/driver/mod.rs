@@ -27,7 +27,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use feedsync_bitsy::authentication::Partition;
 use feedsync_bitsy::interceptor::{
-    Content, Event, Interceptor, Settings, Step, Stored as _, Task, TaskId,
+    self, Content, Context, Event, Settings, Step, Stored as _, Task, TaskId,
 };
 use feedsync_bitsy::location::Location;
 use feedsync_bitsy::time::Time;
@@ -79,7 +79,7 @@ pub struct Driver {
 /// The interceptor, and the number of times that it was rebuilt from the store. Tasks that began before a rebuild
 /// are unknown to later interceptors.
 struct Decided {
-    interceptor: Interceptor,
+    state: interceptor::State,
     incarnation: u64,
     /// Whether the interceptor agrees with the store.
     is_current: bool,
@@ -118,13 +118,13 @@ impl Driver {
         environment: Environment,
         reachable: Reachable,
     ) -> Result<Arc<Self>, StoreError> {
-        let interceptor = restored(&store, settings)?;
-        let subscribed = SubscribedAuthorities::new(reachable, &interceptor);
+        let state = restored(&store, settings)?;
+        let subscribed = SubscribedAuthorities::new(reachable, &state);
         let events = broadcast::Sender::new(EVENT_CAPACITY);
         Ok(Arc::new(Self {
             held: RwLock::new(Decided {
-                begun: interceptor.next_task(),
-                interceptor,
+                begun: state.next_task(),
+                state,
                 incarnation: 0,
                 is_current: true,
                 steps: 0,
@@ -144,26 +144,30 @@ impl Driver {
         }))
     }
 
-    /// Passes the decided state and a reader of the matching stored state to `read`.
+    /// Passes the decided state and a reader of the matching stored state to `read`. There are no random bits,
+    /// because reading needs none.
     pub fn read<R>(
         &self,
-        read: impl FnOnce(&Interceptor, &Reader, Time) -> Result<R, StoreError>,
+        read: impl FnOnce(&interceptor::State, Context<'_, Reader>) -> Result<R, StoreError>,
     ) -> Result<R, StoreError> {
         let decided = self.decided();
         let reader = self.store.reader();
-        read(&decided.interceptor, &reader, self.now())
+        read(&decided.state, Context { stored: &reader, random: 0, now: self.now() })
     }
 
     /// Passes the decided state to `inspect`.
-    pub fn inspect<R>(&self, inspect: impl FnOnce(&Interceptor) -> R) -> R {
-        inspect(&self.decided().interceptor)
+    pub fn inspect<R>(&self, inspect: impl FnOnce(&interceptor::State) -> R) -> R {
+        inspect(&self.decided().state)
     }
 
     /// Makes a decision, stores its step and sends its events. Completes once the disk holds all that must
     /// survive a power failure.
     pub async fn change<R>(
         &self,
-        change: impl FnOnce(&mut Interceptor, &Reader, Time, u128) -> Result<(R, Step), StoreError>,
+        change: impl FnOnce(
+            &mut interceptor::State,
+            Context<'_, Reader>,
+        ) -> Result<(R, Step), StoreError>,
     ) -> Result<R, DriverError> {
         let (result, durable) = self.change_at_once(change)?;
         if let Some(durable) = durable {
@@ -175,7 +179,10 @@ impl Driver {
     /// Like [`Driver::change`], but returns the durability that remains to be waited for.
     fn change_at_once<R>(
         &self,
-        change: impl FnOnce(&mut Interceptor, &Reader, Time, u128) -> Result<(R, Step), StoreError>,
+        change: impl FnOnce(
+            &mut interceptor::State,
+            Context<'_, Reader>,
+        ) -> Result<(R, Step), StoreError>,
     ) -> Result<(R, Option<Durable>), StoreError> {
         let mut decided = self.held.write().unwrap_or_else(PoisonError::into_inner);
         if !decided.is_current {
@@ -185,7 +192,7 @@ impl Driver {
         // Stays false if the change panics.
         decided.is_current = false;
         let (now, random) = (self.now(), (self.environment.random)());
-        let changed = change(&mut decided.interceptor, &reader, now, random);
+        let changed = change(&mut decided.state, Context { stored: &reader, random, now });
         let stored = changed.and_then(|(result, step)| {
             self.store.commit(std::slice::from_ref(&step))?;
             Ok((result, step))
@@ -201,7 +208,7 @@ impl Driver {
             }
         };
         decided.is_current = true;
-        decided.begun = decided.interceptor.next_task();
+        decided.begun = decided.state.next_task();
         self.subscribed.follow(&step);
         if !step.changes.is_empty() {
             decided.steps += 1;
@@ -232,19 +239,19 @@ impl Driver {
         let mut decided = self.held.write().unwrap_or_else(PoisonError::into_inner);
         // Steps that were stored meanwhile may not be on the disk.
         if (decided.incarnation, decided.steps) == (incarnation, steps) {
-            decided.interceptor.synced();
+            decided.state.synced();
         }
         Ok(())
     }
 
     /// Rebuilds the interceptor from the store.
     fn renew(&self, decided: &mut Decided) -> Result<(), StoreError> {
-        let mut interceptor = restored(&self.store, self.settings)?;
+        let mut state = restored(&self.store, self.settings)?;
         decided.incarnation += 1;
-        interceptor.name_tasks_from(decided.incarnation << TASK_BITS);
-        let before = std::mem::replace(&mut decided.interceptor, interceptor);
-        decided.interceptor.take_over(before, decided.begun);
-        decided.begun = decided.interceptor.next_task();
+        state.name_tasks_from(decided.incarnation << TASK_BITS);
+        let before = std::mem::replace(&mut decided.state, state);
+        decided.state.take_over(before, decided.begun);
+        decided.begun = decided.state.next_task();
         decided.is_current = true;
         Ok(())
     }
@@ -304,12 +311,12 @@ impl Driver {
         if damaged.is_empty() {
             return Ok(());
         }
-        self.change(|interceptor, reader, now, _| {
+        self.change(|state, cx| {
             let mut addresses = Vec::new();
             for digest in &damaged {
-                addresses.extend(reader.addresses_of(digest)?);
+                addresses.extend(cx.stored.addresses_of(digest)?);
             }
-            Ok(((), interceptor.damaged(reader, |it| damaged.contains(it), addresses, now)?))
+            Ok(((), state.damaged(cx, |it| damaged.contains(it), addresses)?))
         })
         .await?;
         self.store.forget_damaged(&damaged)?;
@@ -333,12 +340,12 @@ impl Driver {
 
     /// Records whether a request reached its server.
     pub fn reached(&self, location: &Location, did: bool) {
-        if did && self.decided().interceptor.is_reached(location) {
+        if did && self.decided().state.is_reached(location) {
             return;
         }
         let (now, random) = (self.now(), (self.environment.random)());
         let mut decided = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        decided.interceptor.reached(location, did, now, random as u64);
+        decided.state.reached(location, did, now, random as u64);
         drop(decided);
         self.wake.notify_one();
     }
@@ -346,7 +353,7 @@ impl Driver {
     /// Makes the driver retry an unreachable newsreader server frequently.
     pub fn watch(&self, base: &Location) {
         let mut decided = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        decided.interceptor.watch(base);
+        decided.state.watch(base);
     }
 
     /// Returns the next edit of the line, which may leave before the outcome of edit `id` is stored.
@@ -355,8 +362,8 @@ impl Driver {
         if !decided.is_current {
             return None;
         }
-        let next = decided.interceptor.next_in_queue(id, status, headers);
-        decided.begun = decided.interceptor.next_task();
+        let next = decided.state.delivery().next_in_queue(id, status, headers);
+        decided.begun = decided.state.next_task();
         next
     }
 
@@ -401,8 +408,8 @@ impl std::fmt::Debug for Driver {
 }
 
 /// Builds an interceptor from a store.
-fn restored(store: &Store, settings: Settings) -> Result<Interceptor, StoreError> {
-    let mut interceptor = Interceptor::restored(settings, store.rows()?);
-    interceptor.load_proxies(&store.reader())?;
-    Ok(interceptor)
+fn restored(store: &Store, settings: Settings) -> Result<interceptor::State, StoreError> {
+    let mut state = interceptor::State::restored(settings, store.rows()?);
+    state.load_proxies(&store.reader())?;
+    Ok(state)
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use feedsync_bitsy::interceptor::{Change, Interceptor, Step, StoredSubscription, SubscriptionId};
+use feedsync_bitsy::interceptor::{self, Change, Step, StoredSubscription, SubscriptionId};
 
 use crate::target::{Authority, Reachable};
 
@@ -16,9 +16,9 @@ pub(super) struct SubscribedAuthorities {
 
 impl SubscribedAuthorities {
     /// Creates the registry with the existing subscriptions.
-    pub(super) fn new(reachable: Reachable, interceptor: &Interceptor) -> Self {
+    pub(super) fn new(reachable: Reachable, state: &interceptor::State) -> Self {
         let subscribed = Self { reachable, authorities: Mutex::default() };
-        interceptor
+        state
             .stored_subscriptions()
             .for_each(|stored_subscription| subscribed.add(stored_subscription));
         subscribed

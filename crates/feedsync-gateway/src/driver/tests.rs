@@ -38,16 +38,16 @@ fn driver(directory: &TempDir, reachable: &Reachable) -> Arc<Driver> {
 async fn subscribe(driver: &Driver, feed: &str) -> Result<(SubscriptionId, Holder), DriverError> {
     let wanted = wanted(feed);
     driver
-        .change(move |interceptor, _, now, _| {
-            let (id, holder, step) = interceptor.subscribe(wanted, now);
+        .change(move |state, cx| {
+            let (id, holder, step) = state.subscribe(wanted, cx.now);
             Ok(((id, holder), step))
         })
         .await
 }
 
 fn feeds(driver: &Driver) -> Vec<String> {
-    let feeds = driver.read(|interceptor, _, _| {
-        let feeds = interceptor.stored_subscriptions().map(|it| it.subscription.feed().to_string());
+    let feeds = driver.read(|state, _| {
+        let feeds = state.stored_subscriptions().map(|it| it.subscription.feed().to_string());
         Ok(feeds.collect())
     });
     feeds.unwrap()
@@ -68,8 +68,8 @@ async fn acknowledged_changes_survive_a_restart() {
     });
     for other in others.collect::<Vec<_>>() {
         let (id, holder) = other.await.unwrap();
-        let closed = agent_.change(move |interceptor, _, now, _| {
-            let step = interceptor.unsubscribe(id, holder, now);
+        let closed = agent_.change(move |state, cx| {
+            let step = state.unsubscribe(id, holder, cx.now);
             Ok(((), step.unwrap()))
         });
         closed.await.unwrap();
@@ -79,9 +79,8 @@ async fn acknowledged_changes_survive_a_restart() {
     let driver = driver(&directory, &reachable);
     assert_eq!(feeds(&driver), ["http://example.org/a"]);
     assert!(reachable.access(&authority).is_some());
-    let ended = driver.change(move |interceptor, _, now, _| {
-        Ok(((), interceptor.unsubscribe(id, holder, now).unwrap()))
-    });
+    let ended =
+        driver.change(move |state, cx| Ok(((), state.unsubscribe(id, holder, cx.now).unwrap())));
     ended.await.unwrap();
     assert_eq!(reachable.access(&authority), None);
 }
@@ -93,11 +92,10 @@ async fn events_are_sent_in_the_order_of_the_changes() {
     let mut events = driver.events();
     let (id, _) = subscribe(&driver, "a").await.unwrap();
     for _ in 0..10 {
-        let pause = driver
-            .change(move |interceptor, _, now, _| Ok(((), interceptor.pause(id, now).unwrap())));
+        let pause = driver.change(move |state, cx| Ok(((), state.pause(id, cx.now).unwrap())));
         pause.await.unwrap();
-        let resume = driver.change(move |interceptor, _, now, _| {
-            let mut step = interceptor.resume(id, now).unwrap();
+        let resume = driver.change(move |state, cx| {
+            let mut step = state.resume(id, cx.now).unwrap();
             // As if the step did not have to survive a power failure.
             step.is_durable = false;
             Ok(((), step))
@@ -146,18 +144,18 @@ async fn after_an_error_or_a_fault_in_the_middle_nothing_has_changed() {
     let directory = TempDir::new().unwrap();
     let driver = driver(&directory, &Reachable::default());
     subscribe(&driver, "a").await.unwrap();
-    let failed = driver.change(|interceptor, reader, now, _| {
-        let (_, _, step) = interceptor.subscribe(wanted("half"), now);
+    let failed = driver.change(|state, cx| {
+        let (_, _, step) = state.subscribe(wanted("half"), cx.now);
         let nowhere = Content::of(b"nowhere");
-        reader.content(&nowhere)?;
+        cx.stored.content(&nowhere)?;
         Ok(((), step))
     });
     assert!(matches!(failed.await, Err(DriverError::Store(StoreError::NoContent(_)))));
     assert_eq!(feeds(&driver), ["http://example.org/a"]);
     let faulty = Arc::clone(&driver);
     let fault = tokio::spawn(async move {
-        let fault = faulty.change(|interceptor, _, now, _| -> Result<((), Step), StoreError> {
-            let _ = interceptor.subscribe(wanted("half"), now);
+        let fault = faulty.change(|state, cx| -> Result<((), Step), StoreError> {
+            let _ = state.subscribe(wanted("half"), cx.now);
             panic!("a fault")
         });
         fault.await
@@ -166,7 +164,7 @@ async fn after_an_error_or_a_fault_in_the_middle_nothing_has_changed() {
     assert_eq!(feeds(&driver), ["http://example.org/a"]);
     subscribe(&driver, "b").await.unwrap();
     assert_eq!(feeds(&driver).len(), 2);
-    assert_eq!(driver.inspect(|interceptor| interceptor.errors().next()), ErrorId(1));
+    assert_eq!(driver.inspect(|state| state.errors().next()), ErrorId(1));
 }
 
 #[tokio::test]

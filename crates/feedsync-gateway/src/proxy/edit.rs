@@ -6,7 +6,9 @@
 use std::sync::Arc;
 
 use feedsync_bitsy::headers::may_cross_origins;
-use feedsync_bitsy::interceptor::{Content, Decision, Entity, ForwardOutcome, Proposed};
+use feedsync_bitsy::interceptor::{
+    Content, Decision, EditRequest, Entity, ForwardOutcome, Proposed,
+};
 use feedsync_bitsy::propagation;
 use http::header::{self, HeaderMap, HeaderName};
 use http::response::Parts;
@@ -14,7 +16,8 @@ use http::{Request, Response, request};
 
 use super::Proxy;
 use super::body::Body;
-use super::intercept::{Head, decide};
+use super::head::Head;
+use super::intercept::decide;
 use super::problem::Problem;
 use crate::driver::{Driver, DriverError};
 use crate::store::PinnedContent;
@@ -35,13 +38,20 @@ struct ServerResponse {
     held: Option<PinnedContent>,
 }
 
+/// An edit of an application, whose body is stored.
+struct ReceivedEdit<'r> {
+    target: &'r Target,
+    head: &'r Head,
+    proposed: &'r Proposed,
+    held: Option<PinnedContent>,
+}
+
 impl Proxy {
     /// Queues an edit or sends it, as decided once the lock of the resource is held.
     pub(super) async fn edit(
         &self,
         driver: &Arc<Driver>,
-        target: Target,
-        head: Head,
+        (target, head): (Target, Head),
         proposed: Proposed,
         request: Request<Body>,
     ) -> Result<Response<Body>, Problem> {
@@ -57,10 +67,14 @@ impl Proxy {
             // Earlier edits may have changed the state while this one waited for the lock.
             match decide(&driver, &target, &head)? {
                 Decision::QueueEdit(proposed) => {
-                    proxy.take(&driver, &target, &head, &proposed, held).await
+                    let edit =
+                        ReceivedEdit { target: &target, head: &head, proposed: &proposed, held };
+                    proxy.take(&driver, edit).await
                 }
                 Decision::ForwardEdit(proposed) => {
-                    proxy.carry(&driver, &target, &head, &proposed, parts, held).await
+                    let edit =
+                        ReceivedEdit { target: &target, head: &head, proposed: &proposed, held };
+                    proxy.carry(&driver, edit, parts).await
                 }
                 Decision::Answer(reply) => proxy.reply(&driver, &target, &head, *reply).await,
                 Decision::Pass => {
@@ -77,14 +91,12 @@ impl Proxy {
     async fn take(
         &self,
         driver: &Arc<Driver>,
-        target: &Target,
-        head: &Head,
-        proposed: &Proposed,
-        held: Option<PinnedContent>,
+        edit: ReceivedEdit<'_>,
     ) -> Result<Response<Body>, Problem> {
+        let ReceivedEdit { target, head, proposed, held } = edit;
         let entity = held.as_ref().map(|held| Entity::sent(&head.headers, held.content()));
-        let taken = driver.change(|interceptor, reader, now, random| {
-            interceptor.take(reader, proposed, &head.headers, entity, random, now)
+        let taken = driver.change(|state, cx| {
+            state.delivery().take(cx, EditRequest { proposed, headers: &head.headers, entity })
         });
         let reply = taken.await?;
         self.reply(driver, target, head, reply).await
@@ -95,21 +107,18 @@ impl Proxy {
     async fn carry(
         &self,
         driver: &Arc<Driver>,
-        target: &Target,
-        head: &Head,
-        proposed: &Proposed,
+        edit: ReceivedEdit<'_>,
         mut parts: request::Parts,
-        held: Option<PinnedContent>,
     ) -> Result<Response<Body>, Problem> {
+        let ReceivedEdit { target, head, proposed, held } = edit;
         if proposed.needs_sync {
             driver.sync().await?;
         }
         let there = target.at(&proposed.location);
         fit(&mut parts.headers, target, &there, proposed, held.is_some());
         let entity = held.as_ref().map(|held| Entity::sent(&head.headers, held.content()));
-        let noted = driver.change(|interceptor, _, _, _| {
-            Ok(((), interceptor.begin_forward(proposed, entity.as_ref())))
-        });
+        let noted = driver
+            .change(|state, _| Ok(((), state.delivery().begin_forward(proposed, entity.as_ref()))));
         noted.await?;
         let body = replayed(driver, held.as_ref()).await?;
         let exchanged = self.ask(&there, Request::from_parts(parts, body)).await;
@@ -129,8 +138,9 @@ impl Proxy {
                 (ForwardOutcome::Lost { perhaps_arrived: error.may_have_arrived() }, None)
             }
         };
-        let told = driver.change(|interceptor, reader, now, random| {
-            interceptor.forwarded(reader, proposed, &head.headers, entity, &forwarded, random, now)
+        let told = driver.change(|state, cx| {
+            let edit = EditRequest { proposed, headers: &head.headers, entity };
+            state.delivery().forwarded(cx, edit, &forwarded)
         });
         match (told.await, answered) {
             (Ok(Some(reply)), _) => self.reply(driver, target, head, reply).await,

@@ -28,7 +28,7 @@ impl Proxy {
         let style = match (&target.mode, &self.driver) {
             (Mode::Reverse { .. }, _) => Some(Style::CrossDomain),
             (Mode::Forward, Some(driver)) => {
-                driver.inspect(|interceptor| interceptor.style_of(&target.location))
+                driver.inspect(|state| state.style_of(&target.location))
             }
             (Mode::Forward, None) => None,
         };

@@ -5,24 +5,18 @@ use std::sync::Arc;
 use feedsync_bitsy::interceptor::{
     Decision, Proposed, Reply, Request as InterceptedRequest, is_unsafe,
 };
-use http::header::{self, HeaderMap};
+use http::header::HeaderMap;
 use http::{Method, Request, Response, StatusCode};
 
 use super::Proxy;
 use super::body::Body;
 use super::first_bytes::prepared as prepared_body;
+use super::head::Head;
 use super::problem::Problem;
 use super::reply::{PendingCheck, PreparedReply, prepared};
 use crate::driver::{Driver, DriverError};
 use crate::target::Target;
 use crate::upstream::{NotSent, UpstreamError};
-
-/// A request without its body.
-#[derive(Debug, Clone)]
-pub(super) struct Head {
-    pub(super) method: Method,
-    pub(super) headers: HeaderMap,
-}
 
 /// Decides how to process a request.
 pub(super) fn decide(
@@ -35,8 +29,7 @@ pub(super) fn decide(
         location: &target.location,
         headers: &head.headers,
     };
-    let decided =
-        driver.read(|interceptor, reader, now| interceptor.decide(reader, requested, now));
+    let decided = driver.read(|state, cx| state.responder().decide(cx, requested));
     decided.map_err(DriverError::from)
 }
 
@@ -54,14 +47,14 @@ fn prepare_decision(
 ) -> Result<PreparedDecision, DriverError> {
     let (method, headers) = (request.method(), request.headers());
     let requested = InterceptedRequest { method, location: &target.location, headers };
-    let judged = driver.read(|interceptor, reader, now| {
-        Ok(match interceptor.decide(reader, requested, now)? {
+    let judged = driver.read(|state, cx| {
+        Ok(match state.responder().decide(cx, requested)? {
             Decision::Pass => PreparedDecision::Pass,
             Decision::QueueEdit(proposed) | Decision::ForwardEdit(proposed) => {
                 PreparedDecision::Edit(proposed)
             }
             Decision::Answer(reply) => {
-                PreparedDecision::PreparedReply(prepared(*reply, method, headers, reader)?)
+                PreparedDecision::PreparedReply(prepared(*reply, method, headers, cx.stored)?)
             }
         })
     });
@@ -80,32 +73,17 @@ async fn outdate(
         return;
     }
     let request = (method, &target.location);
-    let changed = driver.change(|interceptor, reader, now, _| {
+    let changed = driver.change(|state, cx| {
         let step = match answer {
             Some((status, headers)) => {
-                interceptor.passed_through(reader, request, status, headers, now)?
+                state.fetcher().passed_through(cx, request, status, headers)?
             }
-            None => interceptor.may_have_changed(reader, request, now)?,
+            None => state.fetcher().may_have_changed(cx, request)?,
         };
         Ok(((), step))
     });
     if let Err(error) = changed.await {
         tracing::error!(%error, location = %target.location, "cannot delete an outdated cached response");
-    }
-}
-
-impl Head {
-    fn of(request: &Request<Body>) -> Self {
-        Self { method: request.method().clone(), headers: request.headers().clone() }
-    }
-
-    /// Part of a request that determines the coding of its response.
-    pub(super) fn accepting<B>(request: &Request<B>) -> Self {
-        let mut headers = HeaderMap::new();
-        for value in request.headers().get_all(header::ACCEPT_ENCODING) {
-            headers.append(header::ACCEPT_ENCODING, value.clone());
-        }
-        Self { method: request.method().clone(), headers }
     }
 }
 
@@ -126,11 +104,11 @@ impl Proxy {
                 }
                 Ok(PreparedDecision::Edit(proposed)) => {
                     let head = Head::of(&request);
-                    break Box::pin(self.edit(driver, target, head, *proposed, request)).await;
+                    break Box::pin(self.edit(driver, (target, head), *proposed, request)).await;
                 }
                 Ok(PreparedDecision::PreparedReply(prepared)) => {
                     let (method, headers) = (request.method(), request.headers());
-                    match self.finish(driver, &target, prepared, method, headers).await {
+                    match self.finish(driver, &target, prepared, (method, headers)).await {
                         // A stored copy exists but is damaged, which differs from a resource that was never
                         // stored.
                         Ok(answer)
@@ -205,7 +183,7 @@ impl Proxy {
         reply: Reply,
     ) -> Result<Response<Body>, Problem> {
         let prepared = prepared(reply, &head.method, &head.headers, &driver.reader())?;
-        Ok(self.finish(driver, target, prepared, &head.method, &head.headers).await?)
+        Ok(self.finish(driver, target, prepared, (&head.method, &head.headers)).await?)
     }
 
     async fn finish(
@@ -213,8 +191,7 @@ impl Proxy {
         driver: &Arc<Driver>,
         target: &Target,
         prepared: PreparedReply,
-        method: &Method,
-        headers: &HeaderMap,
+        (method, headers): (&Method, &HeaderMap),
     ) -> Result<Response<Body>, DriverError> {
         let mut response = match prepared {
             PreparedReply::Whole(response) => response,

@@ -94,10 +94,10 @@ impl Proxy {
         let said = match self.attempt(sent).await {
             AttemptResult::Whole(parts, body) => {
                 if let Some(session) = interface.session(parts.status.as_u16(), &body) {
-                    let noted = sent.driver.change(|interceptor, _, now, _| {
+                    let noted = sent.driver.change(|state, cx| {
                         let at = (interface, base);
-                        let step = interceptor.read_with(true, |accounts| {
-                            accounts.signed_in(at, sign_in, &session, now)
+                        let step = state.read_with(true, |accounts| {
+                            accounts.signed_in(at, sign_in, &session, cx.now)
                         });
                         Ok(((), step))
                     });
@@ -111,9 +111,9 @@ impl Proxy {
             AttemptResult::Said(parts, body) => Some(whole(parts, body)),
             AttemptResult::Away => None,
         };
-        let session = sent.driver.inspect(|interceptor| {
-            interceptor.accounts().session(interface, base, sign_in).map(str::to_owned)
-        });
+        let session = sent
+            .driver
+            .inspect(|state| state.accounts().session(interface, base, sign_in).map(str::to_owned));
         Ok(match (session, said) {
             (Some(session), _) => {
                 self.interface_response(sent, interface.signed_in(&session, seq, is_json))
@@ -138,8 +138,8 @@ impl Proxy {
         let known = sent.known(call);
         self.send_first(sent, known).await;
         // Taken before the request: changes that are made meanwhile may or may not be in its response.
-        let stamp = sent.driver.inspect(|interceptor| {
-            let accounts = interceptor.accounts();
+        let stamp = sent.driver.inspect(|state| {
+            let accounts = state.accounts();
             accounts.stamp(known.unwrap_or_else(Partition::public))
         });
         let said = match self.attempt(sent).await {
@@ -149,12 +149,12 @@ impl Proxy {
                 let facts = interface.facts(&reading.form, &body).filter(|_| is_done);
                 let Some(facts) = facts else { return Ok(whole(parts, body)) };
                 let held = sent.driver.pin(Body::from(body.clone()), u64::MAX).await?;
-                let kept = sent.driver.change(|interceptor, _, now, _| {
+                let kept = sent.driver.change(|state, cx| {
                     let mut kept = None;
-                    let step = interceptor.read_with(false, |accounts| {
+                    let step = state.read_with(false, |accounts| {
                         let at = (interface, base);
                         let answered =
-                            accounts.answered(at, &call.credentials, reading.is_proof, now);
+                            accounts.answered(at, &call.credentials, reading.is_proof, cx.now);
                         let Some((partition, mut changes)) = answered else { return Vec::new() };
                         let new = CachedResponse {
                             partition,
@@ -162,7 +162,7 @@ impl Proxy {
                             kind: kind(&reading.form),
                             // A client that continues under a new password brings its earlier changes along.
                             stamp: stamp.min(accounts.stamp(partition)),
-                            fetched: now,
+                            fetched: cx.now,
                             media_type: media_type(&parts.headers),
                             content: held.content(),
                             facts,
@@ -190,8 +190,7 @@ impl Proxy {
             AttemptResult::Away => None,
         };
         let kept = known.and_then(|partition| {
-            sent.driver
-                .inspect(|interceptor| interceptor.accounts().kept(partition, reading.key).cloned())
+            sent.driver.inspect(|state| state.accounts().kept(partition, reading.key).cloned())
         });
         let Some(kept) = kept else {
             let reason = "the server is not reached, and this was not asked while it was";
@@ -215,8 +214,7 @@ impl Proxy {
         kept: &CachedResponse,
         body: Bytes,
     ) -> Result<Bytes, Problem> {
-        let (overlay, others) =
-            sent.driver.inspect(|interceptor| interceptor.accounts().overlay(kept));
+        let (overlay, others) = sent.driver.inspect(|state| state.accounts().overlay(kept));
         let is_list = matches!(&reading.form, Form::List(list) if list.above.is_some());
         if overlay.is_empty() && !is_list {
             return Ok(body);
@@ -245,8 +243,7 @@ impl Proxy {
         let known = sent.known(call);
         self.send_first(sent, known).await;
         let is_behind = known.is_some_and(|partition| {
-            sent.driver
-                .inspect(|interceptor| interceptor.accounts().pending(partition).next().is_some())
+            sent.driver.inspect(|state| state.accounts().pending(partition).next().is_some())
         });
         let tried = if is_behind { AttemptResult::Away } else { self.attempt(sent).await };
         let said = match tried {
@@ -258,8 +255,8 @@ impl Proxy {
                     Some(whole(parts, body))
                 } else {
                     if let Some(partition) = known.filter(|_| interface.is_done(status, &body)) {
-                        let noted = sent.driver.change(|interceptor, _, _, _| {
-                            let step = interceptor.read_with(false, |accounts| {
+                        let noted = sent.driver.change(|state, _| {
+                            let step = state.read_with(false, |accounts| {
                                 accounts.made(interface, partition, writing)
                             });
                             Ok(((), step))
@@ -278,9 +275,9 @@ impl Proxy {
             let reason = "the server is not reached, and it has never answered who asks";
             return Ok(said.unwrap_or_else(|| self.refuse(sent, call.seq, reason)));
         };
-        let taken = sent.driver.change(|interceptor, _, _, _| {
+        let taken = sent.driver.change(|state, _| {
             let mut full = None;
-            let step = interceptor.read_with(true, |accounts| {
+            let step = state.read_with(true, |accounts| {
                 accounts.take(interface, partition, writing).unwrap_or_else(|error| {
                     full = Some(error);
                     Vec::new()
@@ -323,8 +320,7 @@ impl Proxy {
             self.send_first(sent, known).await;
             // The request may refer to the same objects as an earlier change.
             let is_behind = known.is_some_and(|partition| {
-                sent.driver
-                    .inspect(|interceptor| interceptor.accounts().next_due(partition).is_some())
+                sent.driver.inspect(|state| state.accounts().next_due(partition).is_some())
             });
             if is_behind {
                 let reason = "the server does not have all yet that was changed before";
@@ -377,8 +373,8 @@ impl ReaderRequest<'_> {
 
     /// Whether the gateway can sign the user in again without asking for the password.
     fn can_renew(&self, partition: Partition) -> bool {
-        self.driver.inspect(|interceptor| {
-            let account = interceptor.accounts().account(partition);
+        self.driver.inspect(|state| {
+            let account = state.accounts().account(partition);
             account.is_some_and(|account| matches!(account.sign_in, SignIn::Password { .. }))
         })
     }
@@ -386,9 +382,8 @@ impl ReaderRequest<'_> {
     /// Returns the user of a request, if a server has responded to them before.
     fn known(&self, call: &Call) -> Option<Partition> {
         let (interface, base) = self.at();
-        self.driver.inspect(|interceptor| {
-            interceptor.accounts().partition_of(interface, base, &call.credentials)
-        })
+        self.driver
+            .inspect(|state| state.accounts().partition_of(interface, base, &call.credentials))
     }
 }
 

@@ -5,49 +5,16 @@
 //! mount are refused, too. Edits by pages of other origins are refused in either mode. Programs that are not
 //! browsers do not send the header fields that are checked here.
 
-use std::fmt;
-use std::str::FromStr;
-
 use feedsync_bitsy::location::Location;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
+use crate::page_origin::PageOrigin;
 use crate::proxy::Proxy;
 use crate::proxy::problem::Problem;
 use crate::target::{Addresses, Target};
 
 /// Relation between the requesting page and the target, set by browsers.
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-
-/// The origin of pages: `https://example.org`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PageOrigin(String);
-
-/// Error for a text that is not an origin.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{0:?} is not an origin: use a scheme, a host and optionally a port, such as \
-     https://example.org"
-)]
-pub struct PageOriginError(String);
-
-impl FromStr for PageOrigin {
-    type Err = PageOriginError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = || PageOriginError(text.to_owned());
-        let location: Location = text.parse().map_err(|_| error())?;
-        let bare = text.trim_end_matches('/');
-        let path =
-            bare.split_once("://").is_none_or(|(_, rest)| rest.contains(['/', '?', '#', '\\']));
-        if path { Err(error()) } else { Ok(Self(location.origin().to_owned())) }
-    }
-}
-
-impl fmt::Display for PageOrigin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// Whether a browser sent the request, as far as can be detected. A browser identifies itself by `Sec-Fetch-Site`
 /// if it trusts the address. Over plain HTTP to another machine it is recognised by its name and by other fields.
@@ -98,7 +65,7 @@ pub(super) fn asking<'h>(
 }
 
 fn is_among(origin: &str, allowed: &[PageOrigin]) -> bool {
-    allowed.iter().any(|allowed| allowed.0 == origin)
+    allowed.iter().any(|allowed| allowed.is(origin))
 }
 
 /// Refuses requests of pages that are not allowed. `host` is the gateway as the request names it.
@@ -184,25 +151,4 @@ fn foreign(who: &str) -> Problem {
         "pages of {who} may not use this gateway: allow an origin with --allow-origin, as in \
          --allow-origin https://example.org"
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_origin_is_scheme_host_and_port() {
-        for (text, origin) in [
-            ("https://Example.org", "https://example.org"),
-            ("https://example.org:443/", "https://example.org"),
-            ("http://localhost:3000", "http://localhost:3000"),
-        ] {
-            assert_eq!(text.parse::<PageOrigin>().unwrap().to_string(), origin);
-        }
-        for text in
-            ["", "null", "*", "example.org", "https://example.org/a", "https://a/?b", "file:///"]
-        {
-            assert!(text.parse::<PageOrigin>().is_err(), "{text}");
-        }
-    }
 }

@@ -16,7 +16,7 @@ use http::{Method, Response};
 use hyper::body::{Body as HttpBody, Frame};
 
 use super::body::{Body, BodyError};
-use super::intercept::Head;
+use super::head::Head;
 
 /// Maximum number of bytes that are decompressed at once. gzip expands a byte to at most about a thousand.
 const MAX_STEP_BYTES: usize = 1 << 10;

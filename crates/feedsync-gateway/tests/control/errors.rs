@@ -19,8 +19,8 @@ const THEIRS: &str =
 async fn offline() -> World {
     let world = World::new(&[]);
     let tag = ("etag", "\"1\"");
-    world.interceptor_handle.answers(Method::GET, FEED, 200, &[ATOM], &feed(&["entry"]));
-    world.interceptor_handle.answers(Method::GET, MEMBER, 200, &[ATOM, tag], OLD);
+    world.interceptor_handle.answers(Method::GET, FEED, (200, &[ATOM], &feed(&["entry"])));
+    world.interceptor_handle.answers(Method::GET, MEMBER, (200, &[ATOM, tag], OLD));
     let wanted = json!({ "feed": FEED, "follows": ["edit"] });
     world.program(Method::POST, "/subscriptions", wanted).await.ok(201);
     world.interceptor_handle.run();
@@ -52,17 +52,17 @@ async fn edits_are_listed_in_order_and_can_be_retried_or_discarded() {
     assert_eq!((&view["edits"], &view["errors"]), (&json!(2), &json!(0)));
 
     let busy = ("retry-after", "3600");
-    world.interceptor_handle.answers(Method::PUT, MEMBER, 503, &[busy], "");
-    world.interceptor_handle.answers(Method::POST, FEED, 503, &[busy], "");
+    world.interceptor_handle.answers(Method::PUT, MEMBER, (503, &[busy], ""));
+    world.interceptor_handle.answers(Method::POST, FEED, (503, &[busy], ""));
     online(&world).await;
     let list = world.program(Method::GET, "/outbox", Value::Null).await.ok(200);
     assert_eq!((&list[0]["progress"], &list[0]["tries"]), (&json!("waiting"), &json!(1)));
     assert_eq!(list[0]["until"], BEGINNING + 3_600_000);
-    world.interceptor_handle.answers(Method::PUT, MEMBER, 200, &[ATOM], MINE);
+    world.interceptor_handle.answers(Method::PUT, MEMBER, (200, &[ATOM], MINE));
     world.interceptor_handle.run();
     assert_eq!(world.program(Method::GET, "/outbox", Value::Null).await.ok(200)[0]["id"], "1");
     world.program(Method::POST, "/outbox/1/retry", Value::Null).await.ok(204);
-    world.interceptor_handle.answers(Method::GET, MEMBER, 200, &[ATOM, ("etag", "\"1\"")], OLD);
+    world.interceptor_handle.answers(Method::GET, MEMBER, (200, &[ATOM, ("etag", "\"1\"")], OLD));
     world.interceptor_handle.run();
     let list = world.program(Method::GET, "/outbox", Value::Null).await.ok(200);
     assert_eq!(list[0]["id"], "2", "the first has arrived: {list}");
@@ -80,11 +80,13 @@ async fn refused_edit_is_an_error_with_all_sides_and_can_be_repeated_or_cleared(
     world.interceptor_handle.answers(
         Method::PUT,
         MEMBER,
-        409,
-        &[theirs],
-        "somebody else was quicker",
+        (409, &[theirs], "somebody else was quicker"),
     );
-    world.interceptor_handle.answers(Method::GET, MEMBER, 200, &[ATOM, ("etag", "\"2\"")], THEIRS);
+    world.interceptor_handle.answers(
+        Method::GET,
+        MEMBER,
+        (200, &[ATOM, ("etag", "\"2\"")], THEIRS),
+    );
     online(&world).await;
     let list = world.program(Method::GET, "/errors", Value::Null).await.ok(200);
     let error = &list[0];
@@ -141,7 +143,7 @@ async fn refused_edit_is_an_error_with_all_sides_and_can_be_repeated_or_cleared(
 async fn failed_fetch_is_no_edit_and_resume_retries_it() {
     let world = World::new(&[]);
     world.program(Method::POST, "/subscriptions", json!({ "feed": FEED })).await.ok(201);
-    world.interceptor_handle.answers(Method::GET, FEED, 500, &[], "\u{1}broken");
+    world.interceptor_handle.answers(Method::GET, FEED, (500, &[], "\u{1}broken"));
     world.interceptor_handle.run();
     let view = world.program(Method::GET, "/subscriptions/1", Value::Null).await.ok(200);
     assert_eq!((&view["state"], &view["errors"]), (&json!("PAUSED"), &json!(1)));
@@ -149,7 +151,7 @@ async fn failed_fetch_is_no_edit_and_resume_retries_it() {
     answer.problem(409, "conflict");
     world.program(Method::GET, "/errors/1/mine", Value::Null).await.problem(404, "not-found");
     world.program(Method::DELETE, "/errors/1", Value::Null).await.ok(204);
-    world.interceptor_handle.answers(Method::GET, FEED, 200, &[ATOM], &feed(&[]));
+    world.interceptor_handle.answers(Method::GET, FEED, (200, &[ATOM], &feed(&[])));
     world.program(Method::POST, "/subscriptions/1/resume", Value::Null).await.ok(200);
     world.interceptor_handle.run();
     let view = world.program(Method::GET, "/subscriptions/1", Value::Null).await.ok(200);

@@ -132,8 +132,8 @@ async fn rounds_are_reported_as_in_the_examples_of_the_document() {
         ),
     ] {
         let world = World::new(&[PAGE]);
-        world.interceptor_handle.answers(Method::GET, FEED, 200, &[ATOM], &linked());
-        world.interceptor_handle.answers(Method::GET, invalid, status, headers, "it");
+        world.interceptor_handle.answers(Method::GET, FEED, (200, &[ATOM], &linked()));
+        world.interceptor_handle.answers(Method::GET, invalid, (status, headers, "it"));
         let mut follower = subscribed(&world).await;
         world.interceptor_handle.run();
         assert_eq!(follower.trace().await, expected);
@@ -143,7 +143,7 @@ async fn rounds_are_reported_as_in_the_examples_of_the_document() {
 #[tokio::test]
 async fn changed_state_is_sent_before_the_event() {
     let world = World::new(&[PAGE]);
-    world.interceptor_handle.answers(Method::GET, FEED, 404, &[("x-why", "no")], "not here");
+    world.interceptor_handle.answers(Method::GET, FEED, (404, &[("x-why", "no")], "not here"));
     let mut follower = subscribed(&world).await;
     world.interceptor_handle.run();
     let mut names = Vec::new();
@@ -179,7 +179,7 @@ async fn changed_state_is_sent_before_the_event() {
 #[tokio::test]
 async fn stream_begins_with_the_current_state_and_repeats_no_past_events() {
     let world = World::new(&[PAGE]);
-    world.interceptor_handle.answers(Method::GET, FEED, 500, &[], "broken");
+    world.interceptor_handle.answers(Method::GET, FEED, (500, &[], "broken"));
     world.page(PAGE, Method::POST, "/subscriptions", json!({ "feed": FEED })).await.ok(201);
     world.interceptor_handle.run();
     let mut follower = Follower::of(&world, &[("origin", PAGE)]).await;
@@ -214,7 +214,7 @@ async fn followers_get_only_visible_events() {
     let world = World::new(&[PAGE, other]);
     let headers = json!([{ "name": "Authorization", "value": "Bearer x" }]);
     let private = json!({ "feed": FEED, "headers": headers });
-    world.interceptor_handle.answers(Method::GET, FEED, 404, &[], "secret");
+    world.interceptor_handle.answers(Method::GET, FEED, (404, &[], "secret"));
     let mut domain = Follower::of(&world, &[("origin", PAGE)]).await;
     let mut stranger = Follower::of(&world, &[("origin", other)]).await;
     let mut program = {
@@ -256,8 +256,8 @@ async fn edits_are_reported_when_they_succeed_or_are_refused() {
     let entry = "http://www.example.com/feed/entry";
     let text =
         "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:e</id><title>E</title></entry>";
-    world.interceptor_handle.answers(Method::GET, FEED, 200, &[ATOM], &feed(&["/feed/entry"]));
-    world.interceptor_handle.answers(Method::GET, entry, 200, &[ATOM, ("etag", "\"1\"")], text);
+    world.interceptor_handle.answers(Method::GET, FEED, (200, &[ATOM], &feed(&["/feed/entry"])));
+    world.interceptor_handle.answers(Method::GET, entry, (200, &[ATOM, ("etag", "\"1\"")], text));
     let mut follower = subscribed(&world).await;
     world.interceptor_handle.run();
     for (status, answer) in [(200, text), (409, "no")] {
@@ -265,7 +265,7 @@ async fn edits_are_reported_when_they_succeed_or_are_refused() {
         assert_eq!(world.interceptor_handle.edit(Method::PUT, entry, &[ATOM], text), 200);
         let length = answer.len().to_string();
         let headers = [ATOM, ("content-length", &*length)];
-        world.interceptor_handle.answers(Method::PUT, entry, status, &headers, answer);
+        world.interceptor_handle.answers(Method::PUT, entry, (status, &headers, answer));
         world.program(Method::PUT, "/network", json!({ "policy": "online" })).await.ok(200);
         world.interceptor_handle.run();
         let told = follower.until("sync").await;

@@ -20,7 +20,7 @@ async fn only_operators_set_the_network_policy() {
         async move { world.program(Method::PUT, "/network", value).await }
     };
     assert_eq!(put("offline").await.ok(200), told("offline", false));
-    world.interceptor_handle.answers(Method::GET, FEED, 200, &[ATOM], &feed(&[]));
+    world.interceptor_handle.answers(Method::GET, FEED, (200, &[ATOM], &feed(&[])));
     world.interceptor_handle.run();
     let state = || async {
         let view = world.program(Method::GET, "/subscriptions/1", Value::Null).await.ok(200);
@@ -41,7 +41,7 @@ async fn everything_is_fetched_at_once_but_for_what_is_paused() {
     let world = World::new(&[]);
     for name in ["feed", "paused"] {
         let feed_at = format!("http://example.org/{name}");
-        world.interceptor_handle.answers(Method::GET, &feed_at, 200, &[ATOM], &feed(&[]));
+        world.interceptor_handle.answers(Method::GET, &feed_at, (200, &[ATOM], &feed(&[])));
         world.program(Method::POST, "/subscriptions", json!({ "feed": feed_at })).await.ok(201);
     }
     world.interceptor_handle.run();
@@ -58,7 +58,7 @@ async fn a_server_that_was_not_reached_is_told_and_tried_again_when_asked() {
     world.interceptor_handle.run();
     let network = || world.program(Method::GET, "/network", Value::Null);
     assert_eq!(network().await.ok(200)["origins"][0]["reached"], false);
-    world.interceptor_handle.answers(Method::GET, FEED, 200, &[ATOM], &feed(&[]));
+    world.interceptor_handle.answers(Method::GET, FEED, (200, &[ATOM], &feed(&[])));
     world.interceptor_handle.run();
     assert_eq!(network().await.ok(200)["origins"][0]["reached"], false, "it is not time yet");
     world.program(Method::PUT, "/network", json!({ "policy": "online" })).await.ok(200);

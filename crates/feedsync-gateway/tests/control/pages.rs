@@ -178,12 +178,14 @@ async fn edits_and_errors_are_shown_with_their_sides_and_settled() {
     world.interceptor_handle.answers(
         Method::GET,
         "http://example.org/feed",
-        200,
-        &[ATOM],
-        &feed(&["one"]),
+        (200, &[ATOM], &feed(&["one"])),
     );
     let tag = ("etag", "\"1\"");
-    world.interceptor_handle.answers(Method::GET, member, 200, &[ATOM, tag], &entry("two litres"));
+    world.interceptor_handle.answers(
+        Method::GET,
+        member,
+        (200, &[ATOM, tag], &entry("two litres")),
+    );
     let wanted = json!({ "feed": "http://example.org/feed", "follows": ["edit"] });
     world.program(Method::POST, "/subscriptions", wanted).await.ok(201);
     world.interceptor_handle.run();
@@ -199,8 +201,12 @@ async fn edits_and_errors_are_shown_with_their_sides_and_settled() {
     assert_eq!(browser.done("/pages/outbox", "action=retry&id=1").await, "/pages/outbox?tried");
 
     let theirs = entry("<em>four</em> litres");
-    world.interceptor_handle.answers(Method::PUT, member, 409, &[], "somebody was <quicker>");
-    world.interceptor_handle.answers(Method::GET, member, 200, &[ATOM, ("etag", "\"2\"")], &theirs);
+    world.interceptor_handle.answers(Method::PUT, member, (409, &[], "somebody was <quicker>"));
+    world.interceptor_handle.answers(
+        Method::GET,
+        member,
+        (200, &[ATOM, ("etag", "\"2\"")], &theirs),
+    );
     browser.done("/", "action=online").await;
     world.interceptor_handle.run();
     let errors = browser.get("/pages/errors").await;

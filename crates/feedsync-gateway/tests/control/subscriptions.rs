@@ -38,7 +38,7 @@ async fn a_subscription_is_made_read_changed_and_ended() {
     let list = get("/subscriptions").await.ok(200);
     assert_eq!(list.as_array().unwrap().len(), 1);
     let date = ("date", "Tue, 14 Nov 2023 22:00:00 GMT");
-    world.interceptor_handle.answers(Method::GET, FEED, 200, &[ATOM, date], &feed(&[]));
+    world.interceptor_handle.answers(Method::GET, FEED, (200, &[ATOM, date], &feed(&[])));
     world.interceptor_handle.run();
     let view = get("/subscriptions/1").await.ok(200);
     assert_eq!((&view["state"], &view["status"]), (&json!("WAITING"), &json!(2)));
@@ -185,7 +185,7 @@ async fn existing_subscription_is_returned_in_its_current_state() {
     assert_eq!(subscribe().await, one("READY"));
     world.interceptor_handle.begin();
     assert_eq!(subscribe().await, one("FETCHING"));
-    world.interceptor_handle.answers(Method::GET, FEED, 200, &[ATOM], &feed(&[]));
+    world.interceptor_handle.answers(Method::GET, FEED, (200, &[ATOM], &feed(&[])));
     world.program(Method::POST, "/subscriptions/1/pause", Value::Null).await.ok(200);
     assert_eq!(subscribe().await, one("PAUSED"));
     world.program(Method::POST, "/subscriptions/1/resume", Value::Null).await.ok(200);

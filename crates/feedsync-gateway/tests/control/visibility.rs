@@ -64,8 +64,8 @@ async fn other_credentials_hide_errors_and_edits() {
     let made = world.page(OTHER, Method::POST, "/subscriptions", wanted).await.ok(201);
     assert_eq!(made["headers"][0]["value"], "Bearer anna", "it has shown it itself");
     let member = "https://feeds.example.org/one";
-    world.interceptor_handle.answers(Method::GET, FEED, 200, &[ATOM], &feed(&["one"]));
-    world.interceptor_handle.answers(Method::GET, member, 200, &[ATOM], "<entry/>");
+    world.interceptor_handle.answers(Method::GET, FEED, (200, &[ATOM], &feed(&["one"])));
+    world.interceptor_handle.answers(Method::GET, member, (200, &[ATOM], "<entry/>"));
     world.interceptor_handle.run();
     world.program(Method::PUT, "/network", json!({ "policy": "offline" })).await.ok(200);
     let entry = "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:one</id><title>Anna's</title></entry>";
@@ -84,7 +84,7 @@ async fn other_credentials_hide_errors_and_edits() {
         drop.problem(404, "not-found");
     }
     world.program(Method::PUT, "/network", json!({ "policy": "auto" })).await.ok(200);
-    world.interceptor_handle.answers(Method::PUT, member, 409, &[], "not so");
+    world.interceptor_handle.answers(Method::PUT, member, (409, &[], "not so"));
     world.interceptor_handle.run();
     assert_eq!(ids(&world, &anna, "/outbox").await, [""; 0]);
     assert_eq!(ids(&world, &anna, "/errors").await, ["1"]);
@@ -124,7 +124,7 @@ async fn other_credentials_make_a_separate_subscription() {
         let wanted = json!({ "feed": FEED, "headers": headers });
         world.page(origin, Method::POST, "/subscriptions", wanted).await.ok(201);
     }
-    world.interceptor_handle.answers(Method::GET, FEED, 404, &[], "gone");
+    world.interceptor_handle.answers(Method::GET, FEED, (404, &[], "gone"));
     world.interceptor_handle.run();
     let all = world.program(Method::GET, "/errors", Value::Null).await.ok(200);
     assert_eq!(all.as_array().unwrap().len(), 2);

@@ -9,8 +9,8 @@ use axum::body::{Body, to_bytes};
 use feedsync_bitsy::authentication::Partition;
 use feedsync_bitsy::event::ErrorId;
 use feedsync_bitsy::interceptor::{
-    Belonging, Change, Content, Decision, Entity, Event, Interceptor, Outcome, Representation,
-    Request, Resource, Settings, Step, Stored, Task,
+    self, Belonging, Change, Content, Context, Decision, EditRequest, Entity, Event, Outcome,
+    Representation, Request, Resource, Settings, Step, Stored, Task,
 };
 use feedsync_bitsy::location::Location;
 use feedsync_bitsy::time::Time;
@@ -40,7 +40,7 @@ pub(crate) struct Memory {
 }
 
 struct State {
-    interceptor: Interceptor,
+    interceptor: interceptor::State,
     stored: Stock,
     now: u64,
     random: u64,
@@ -122,9 +122,7 @@ impl Memory {
         &self,
         method: Method,
         url: &str,
-        status: u16,
-        headers: &[(&str, &str)],
-        body: &str,
+        (status, headers, body): (u16, &[(&str, &str)], &str),
     ) {
         let answer = (status, map(headers), body.as_bytes().to_vec());
         self.state.lock().unwrap().answers.insert((method, url.to_owned()), answer);
@@ -134,7 +132,8 @@ impl Memory {
     pub(crate) fn begin(&self) -> Vec<Task> {
         self.act(|state| {
             let now = Time::from_millis(state.now);
-            let Ok((tasks, step)) = state.interceptor.begin(&state.stored, 64, now);
+            let Ok((tasks, step)) =
+                state.interceptor.begin(Context { stored: &state.stored, random: 7, now }, 64);
             (tasks, step)
         })
     }
@@ -159,7 +158,8 @@ impl Memory {
                         },
                     };
                     let State { interceptor, stored, .. } = state;
-                    let Ok(step) = interceptor.finished(stored, task.id, outcome, now, 7);
+                    let Ok(step) =
+                        interceptor.finished(Context { stored, random: 7, now }, task.id, outcome);
                     ((), step)
                 });
             }
@@ -178,7 +178,10 @@ impl Memory {
             let now = Time::from_millis(state.now);
             let (location, headers) = (url.parse().unwrap(), map(headers));
             let request = Request { method: &method, location: &location, headers: &headers };
-            let Ok(decision) = state.interceptor.decide(&state.stored, request, now);
+            let Ok(decision) = state
+                .interceptor
+                .responder()
+                .decide(Context { stored: &state.stored, random: 0, now }, request);
             let proposed = match decision {
                 Decision::QueueEdit(proposed) => proposed,
                 Decision::Answer(reply) => return (reply.status.as_u16(), Step::default()),
@@ -191,8 +194,10 @@ impl Memory {
             state.random += 1;
             let random = u128::from(state.random);
             let State { interceptor, stored, .. } = state;
-            let Ok((reply, step)) =
-                interceptor.take(stored, &proposed, &headers, entity, random, now);
+            let Ok((reply, step)) = interceptor.delivery().take(
+                Context { stored, random, now },
+                EditRequest { proposed: &proposed, headers: &headers, entity },
+            );
             (reply.status.as_u16(), step)
         })
     }
@@ -200,7 +205,7 @@ impl Memory {
 
 #[async_trait]
 impl InterceptorHandle for Memory {
-    fn inspect(&self, inspect: &mut dyn FnMut(&Interceptor)) {
+    fn inspect(&self, inspect: &mut dyn FnMut(&interceptor::State)) {
         inspect(&self.state.lock().unwrap().interceptor);
     }
 
@@ -219,7 +224,7 @@ impl InterceptorHandle for Memory {
         let done = self.act(|state| {
             let now = Time::from_millis(state.now);
             let State { interceptor, stored, .. } = state;
-            let Ok(done) = interceptor.retry(stored, error, 77, now);
+            let Ok(done) = interceptor.delivery().retry(Context { stored, random: 77, now }, error);
             match done {
                 Ok(step) => (Ok(()), step),
                 Err(error) => (Err(error), Step::default()),
@@ -290,7 +295,7 @@ impl World {
     pub(crate) fn new(origins: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let state = State {
-            interceptor: Interceptor::new(Settings::default()),
+            interceptor: interceptor::State::new(Settings::default()),
             stored: Stock::default(),
             now: BEGINNING,
             random: 0,

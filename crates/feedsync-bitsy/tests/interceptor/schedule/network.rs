@@ -19,13 +19,12 @@ impl World {
     pub(super) fn network(
         &mut self,
         gateway: usize,
-        method: &Method,
-        location: &Location,
+        (method, location): (&Method, &Location),
         headers: &HeaderMap,
         body: &[u8],
     ) -> Outcome {
         let before = self.origin.log.len();
-        let outcome = self.on_the_way(gateway, method, location, headers, body);
+        let outcome = self.on_the_way(gateway, (method, location), headers, body);
         self.trace(|| {
             let what = match &outcome {
                 Outcome::ServerResponse { status, .. } => status.to_string(),
@@ -40,8 +39,7 @@ impl World {
     fn on_the_way(
         &mut self,
         gateway: usize,
-        method: &Method,
-        location: &Location,
+        (method, location): (&Method, &Location),
         headers: &HeaderMap,
         body: &[u8],
     ) -> Outcome {

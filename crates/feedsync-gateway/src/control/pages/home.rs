@@ -5,7 +5,7 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_bitsy::interceptor::{Interceptor, Policy};
+use feedsync_bitsy::interceptor::{self, Policy};
 use feedsync_bitsy::subscription::state::State as Stands;
 use feedsync_server::Problem;
 use http::{HeaderMap, StatusCode, Uri};
@@ -164,26 +164,23 @@ async fn home(
     let session = person(caller)?;
     let status = if fault.is_empty() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     let frame = Frame::of(session, said, fault);
-    let page = control.see(caller, |interceptor, visibility, _| {
-        let told = interceptor
+    let page = control.see(caller, |state, visibility, _| {
+        let told = state
             .stored_subscriptions()
             .filter(|stored_subscription| visibility.lists(stored_subscription));
         HomePage {
             frame,
-            is_offline: interceptor.policy() == Policy::Offline,
-            rows: told.map(|stored_subscription| row(interceptor, stored_subscription)).collect(),
-            edits: interceptor.edits().count(),
-            errors: interceptor.errors().all().count(),
+            is_offline: state.policy() == Policy::Offline,
+            rows: told.map(|stored_subscription| row(state, stored_subscription)).collect(),
+            edits: state.edits().count(),
+            errors: state.errors().all().count(),
             typed,
         }
     });
     shown(status, &page.await)
 }
 
-fn row(
-    interceptor: &Interceptor,
-    stored_subscription: &feedsync_bitsy::interceptor::StoredSubscription,
-) -> Row {
+fn row(state: &interceptor::State, stored_subscription: &interceptor::StoredSubscription) -> Row {
     let subscription = &stored_subscription.subscription;
     let (partition, feed) = (subscription.partition(), subscription.feed());
     let of = |edit: &&feedsync_bitsy::outbox::Edit<_>| {
@@ -200,8 +197,8 @@ fn row(
         follows: subscription.follows().iter().map(ToString::to_string).collect(),
         headers: subscription.registered().fields().map(|(name, _)| name.to_owned()).collect(),
         proxy: subscription.proxy().map(ToString::to_string),
-        edits: interceptor.edits().filter(of).count(),
-        errors: interceptor.errors().of(partition, feed).len(),
-        is_reached: interceptor.is_online(feed),
+        edits: state.edits().filter(of).count(),
+        errors: state.errors().of(partition, feed).len(),
+        is_reached: state.is_online(feed),
     }
 }

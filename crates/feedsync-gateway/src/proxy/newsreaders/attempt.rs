@@ -56,9 +56,8 @@ impl Proxy {
     /// Sends the pending changes of the user first.
     pub(super) async fn send_first(&self, sent: &ReaderRequest<'_>, known: Option<Partition>) {
         let Some(partition) = known else { return };
-        let is_behind = sent
-            .driver
-            .inspect(|interceptor| interceptor.accounts().pending(partition).next().is_some());
+        let is_behind =
+            sent.driver.inspect(|state| state.accounts().pending(partition).next().is_some());
         if is_behind && let Err(error) = sent.driver.deliver(&self.upstream, partition).await {
             tracing::error!(%error, "cannot send a change of a newsreader");
         }
@@ -68,7 +67,7 @@ impl Proxy {
     pub(super) async fn attempt(&self, sent: &ReaderRequest<'_>) -> AttemptResult {
         let location = &sent.target.location;
         let now = sent.driver.now();
-        if !sent.driver.inspect(|interceptor| interceptor.may_ask(location, now)) {
+        if !sent.driver.inspect(|state| state.may_ask(location, now)) {
             return AttemptResult::Away;
         }
         let mut request = Request::new(Body::from(sent.body.clone()));

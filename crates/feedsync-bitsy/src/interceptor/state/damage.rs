@@ -4,61 +4,66 @@
 
 use std::collections::BTreeSet;
 
-use http::header::{self, HeaderMap};
-use http::{HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 
-use super::settle::{method, without_secrets};
-use super::step::{Change, Step};
-use super::stored::{Content, Digest, Entity, Stored};
-use super::{Attempt, Interceptor, SubscriptionId};
 use crate::authentication::Partition;
 use crate::event::Interaction;
+use crate::interceptor::attempts::Attempt;
+use crate::interceptor::context::{Context, Draft};
+use crate::interceptor::exchange::{method, without_secrets};
+use crate::interceptor::state::State;
+use crate::interceptor::step::{Change, Step};
+use crate::interceptor::stored::{Content, Digest, Entity, Stored};
+use crate::interceptor::stored_subscription::SubscriptionId;
 use crate::location::Location;
 use crate::outbox::{Edit, EditId};
 use crate::propagation;
-use crate::time::Time;
 
 /// Text of the error that reports a damaged edit.
 const NOT_SENT: HeaderValue = HeaderValue::from_static(
     "299 feedsync \"the stored body of this edit is damaged, so it was not sent\"",
 );
 
-impl Interceptor {
+impl State {
     /// Removes references to damaged contents. `addresses` are the addresses whose representations are
     /// damaged.
     pub fn damaged<S: Stored>(
         &mut self,
-        stored: &S,
+        cx: Context<'_, S>,
         is_damaged: impl Fn(&Digest) -> bool,
         addresses: Vec<(Partition, Location)>,
-        now: Time,
     ) -> Result<Step, S::Error> {
-        let mut step = Step { is_durable: true, ..Step::default() };
+        let mut lost = Vec::with_capacity(addresses.len());
         for (partition, location) in addresses {
-            self.represent_keeping_attempts(&mut step, partition, &location, None);
-            let resources = stored.resources(&location)?.into_iter();
-            for resource in resources.filter(|resource| resource.partition == partition) {
-                let Some(id) =
-                    self.stored_subscription_of(partition, &resource.feed).map(|it| it.id)
-                else {
-                    continue;
-                };
-                match resource.feed == location {
-                    true => self.start_round_soon(&mut step, id, now),
+            let resources = cx.stored.resources(&location)?.into_iter();
+            let of = resources.filter(|resource| resource.partition == partition);
+            let of = of.filter_map(|resource| {
+                let id = self.stored_subscription_of(partition, &resource.feed)?.id;
+                Some((id, resource.feed == location))
+            });
+            let of: Vec<(SubscriptionId, bool)> = of.collect();
+            lost.push((partition, location, of));
+        }
+        let mut draft = Draft::durable(cx.now);
+        for (partition, location, of) in lost {
+            self.represent_keeping_attempts(&mut draft, partition, &location, None);
+            for (id, is_feed) in of {
+                match is_feed {
+                    true => self.start_round_soon(&mut draft, id),
                     false => drop(self.requested.insert((id, location.clone()))),
                 }
             }
         }
         let is_it = |content: &Content| is_damaged(&content.digest);
-        self.damaged_edits(&mut step, &is_it, now);
-        self.damaged_shown(&mut step, &is_it, now);
-        self.damaged_errors(&mut step, &is_it);
+        self.damaged_edits(&mut draft, &is_it);
+        self.damaged_shown(&mut draft, &is_it);
+        self.damaged_errors(&mut draft, &is_it);
         for (partition, location, content) in self.attempts.all().collect::<Vec<_>>() {
             if is_it(&content) {
-                self.remove_attempt(&mut step, &Attempt { partition, location, content });
+                self.remove_attempt(&mut draft, &Attempt { partition, location, content });
             }
         }
-        step.changes.extend(self.accounts.damaged(&is_it));
+        draft.changes.extend(self.accounts.damaged(&is_it));
         // A round with damaged documents begins again.
         let in_progress =
             self.in_progress.iter().filter(|(_, it)| it.contents().any(|it| is_it(&it)));
@@ -67,14 +72,14 @@ impl Interceptor {
             if let Some(stored_subscription) = self.stored_subscriptions.get_mut(&id) {
                 stored_subscription.subscription.interrupted();
             }
-            self.store(&mut step, id);
+            self.store(&mut draft, id);
         }
-        self.remove_drained(&mut step);
-        self.count(&mut step);
-        Ok(step)
+        self.remove_drained(&mut draft);
+        self.count(&mut draft);
+        Ok(draft.step)
     }
 
-    fn damaged_edits(&mut self, step: &mut Step, is_it: &impl Fn(&Content) -> bool, now: Time) {
+    fn damaged_edits(&mut self, draft: &mut Draft, is_it: &impl Fn(&Content) -> bool) {
         let is_of = |entity: &Option<Entity>| entity.as_ref().is_some_and(|it| is_it(&it.content));
         let of = |is: &dyn Fn(&Edit<Entity>) -> bool| -> BTreeSet<EditId> {
             self.outbox.edits().filter(|edit| is(edit)).map(|edit| edit.id).collect()
@@ -87,7 +92,7 @@ impl Interceptor {
                     0 => StatusCode::INTERNAL_SERVER_ERROR,
                     _ => StatusCode::FAILED_DEPENDENCY,
                 };
-                self.unsent(step, edit, status, is_it, now);
+                self.unsent(draft, edit, status, is_it);
             }
         }
         let is_of = |entity: &Option<Entity>| entity.as_ref().is_some_and(|it| is_it(&it.content));
@@ -95,25 +100,24 @@ impl Interceptor {
             self.outbox.edits().filter(|edit| is_of(&edit.requested.previous)).map(|edit| edit.id);
         for id in previous.collect::<Vec<_>>() {
             self.outbox.forget_previous(id);
-            self.store_edit(step, id);
+            self.store_edit(draft, id);
         }
     }
 
     /// Turns an edit into an error without sending it.
     fn unsent(
         &mut self,
-        step: &mut Step,
+        draft: &mut Draft,
         edit: &Edit<Entity>,
         status: StatusCode,
         is_it: &impl Fn(&Content) -> bool,
-        now: Time,
     ) {
-        step.changes.push(Change::EditRemoved(edit.id));
+        draft.changes.push(Change::EditRemoved(edit.id));
         self.delivery_states.remove(&edit.id);
-        self.clear_held_error(step, edit);
+        self.clear_held_error(draft, edit);
         let requested = &edit.requested;
         if requested.method == propagation::Method::Post {
-            self.name(step, requested.partition, &requested.resource, None);
+            self.name(draft, requested.partition, &requested.resource, None);
         }
         let whole = |entity: &Option<Entity>| {
             entity.as_ref().map(|entity| entity.content).filter(|content| !is_it(content))
@@ -121,7 +125,7 @@ impl Interceptor {
         let request = self.sending(edit, requested.location.clone());
         let interaction = Interaction {
             status,
-            time: now,
+            time: draft.now,
             location: requested.location.clone(),
             method: method(requested.method).to_string(),
             request_headers: without_secrets(&request.headers),
@@ -130,12 +134,12 @@ impl Interceptor {
             response_body: None,
         };
         let previous = whole(&requested.previous);
-        self.interacted(step, (requested.partition, &requested.feed), interaction, Some(previous));
-        self.refresh(step, requested.partition, &requested.feed, &requested.queue, now);
+        self.interacted(draft, (requested.partition, &requested.feed), interaction, Some(previous));
+        self.refresh(draft, requested.partition, &requested.feed, &requested.queue);
     }
 
     /// Requests the feed of each overlay whose bytes are damaged.
-    fn damaged_shown(&mut self, step: &mut Step, is_it: &impl Fn(&Content) -> bool, now: Time) {
+    fn damaged_shown(&mut self, draft: &mut Draft, is_it: &impl Fn(&Content) -> bool) {
         let shown = self
             .shown
             .all()
@@ -145,13 +149,13 @@ impl Interceptor {
             .collect();
         for (place, partition, feed, resource) in shown {
             self.shown.remove(place);
-            step.changes.push(Change::OverlayEditRemoved(place));
+            draft.changes.push(Change::OverlayEditRemoved(place));
             if let Some(id) = self
                 .stored_subscription_of(partition, &feed)
                 .map(|stored_subscription| stored_subscription.id)
             {
                 self.requested.insert((id, resource));
-                self.start_round_soon(step, id, now);
+                self.start_round_soon(draft, id);
             }
         }
     }

@@ -3,14 +3,15 @@
 use http::HeaderMap;
 use http::header::COOKIE;
 
-use super::Interceptor;
-use super::decide::is_pending;
-use super::stored::{Resource, Stored};
 use crate::authentication::{Partition, UnknownCredentials};
 use crate::headers::AUTHORIZATION;
 use crate::interception::Role;
+use crate::interceptor::context::Context;
+use crate::interceptor::pending::is_pending;
+use crate::interceptor::responder::Responder;
+use crate::interceptor::stored::{Resource, Stored};
 use crate::location::Location;
-use crate::subscription::state::State;
+use crate::subscription::state::State as SubscriptionState;
 
 /// Identity of a request's sender in relation to an address.
 pub(super) enum SenderIdentity {
@@ -22,7 +23,7 @@ pub(super) enum SenderIdentity {
     NoSubscription,
 }
 
-impl Interceptor {
+impl Responder<'_> {
     /// Server address of a temporary address, for senders of its partition. The inner value is none if the
     /// member does not exist.
     pub(super) fn named(
@@ -33,7 +34,7 @@ impl Interceptor {
         if !is_pending(location) {
             return None;
         }
-        let of = self.named.of(location);
+        let of = self.state.named.of(location);
         of.filter(|(partition, _)| self.is_known(*partition, headers))
             .map(|(_, member)| member)
             .next()
@@ -41,7 +42,7 @@ impl Interceptor {
 
     /// Whether a request has the credentials of a partition. All requests match the public one (R-B37).
     fn is_known(&self, partition: Partition, headers: &HeaderMap) -> bool {
-        let credentials = self.credentials.get(&partition);
+        let credentials = self.state.credentials.get(&partition);
         credentials.is_some_and(|known| known.is_public() || known.check(headers).is_ok())
     }
 
@@ -49,17 +50,19 @@ impl Interceptor {
     /// not assigned to the public partition, whose edits are sent without any.
     pub(super) fn identify<S: Stored>(
         &self,
-        stored: &S,
+        cx: Context<'_, S>,
         location: &Location,
         headers: &HeaderMap,
         is_edit: bool,
     ) -> Result<SenderIdentity, S::Error> {
-        let mut candidates = self.candidates(stored, location)?;
+        let mut candidates = self.candidates(cx, location)?;
         let public = Partition::public();
         candidates.sort_by_key(|resource| (resource.partition == public, rank(resource.role)));
         let mut stranger = None;
         for resource in candidates {
-            let Some(credentials) = self.credentials.get(&resource.partition) else { continue };
+            let Some(credentials) = self.state.credentials.get(&resource.partition) else {
+                continue;
+            };
             let check = credentials.check(headers);
             let is_read_of_public = credentials.is_public() && !is_edit;
             match check {
@@ -79,12 +82,12 @@ impl Interceptor {
     /// Roles of an address in all open subscriptions.
     fn candidates<S: Stored>(
         &self,
-        stored: &S,
+        cx: Context<'_, S>,
         location: &Location,
     ) -> Result<Vec<Resource>, S::Error> {
-        let mut candidates = stored.resources(location)?;
-        let kept = self.addresses.get(location).into_iter().flatten();
-        for stored_subscription in kept.filter_map(|id| self.stored_subscriptions.get(id)) {
+        let mut candidates = cx.stored.resources(location)?;
+        let kept = self.state.addresses.get(location).into_iter().flatten();
+        for stored_subscription in kept.filter_map(|id| self.state.stored_subscriptions.get(id)) {
             let subscription = &stored_subscription.subscription;
             let is_feed = subscription.feed() == location;
             let is_collection = stored_subscription.collection.as_ref() == Some(location);
@@ -96,9 +99,12 @@ impl Interceptor {
             let (partition, feed) = (subscription.partition(), subscription.feed().clone());
             candidates.push(Resource { partition, feed, role, entry: None, seen: 0 });
         }
-        let edits =
-            self.outbox.at(location).map(|edit| (edit.requested.partition, &edit.requested.feed));
-        let shown = self.shown.at(location).filter(|shown| shown.resource == *location);
+        let edits = self
+            .state
+            .outbox
+            .at(location)
+            .map(|edit| (edit.requested.partition, &edit.requested.feed));
+        let shown = self.state.shown.at(location).filter(|shown| shown.resource == *location);
         let edited = edits.chain(shown.map(|shown| (shown.partition, &shown.feed)));
         candidates.extend(edited.map(|(partition, feed)| {
             let role = Role::Synchronizable;
@@ -106,9 +112,9 @@ impl Interceptor {
         }));
         candidates.retain(|resource| {
             let stored_subscription =
-                self.stored_subscription_of(resource.partition, &resource.feed);
+                self.state.stored_subscription_of(resource.partition, &resource.feed);
             stored_subscription.is_some_and(|stored_subscription| {
-                stored_subscription.subscription.state() != State::Closed
+                stored_subscription.subscription.state() != SubscriptionState::Closed
             })
         });
         Ok(candidates)

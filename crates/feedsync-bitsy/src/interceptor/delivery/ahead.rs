@@ -9,23 +9,24 @@
 
 use http::{HeaderMap, StatusCode};
 
-use super::document::is_page;
-use super::step::{Change, Step, Task, TaskId};
-use super::stored::Entity;
-use super::tasks::TaskPurpose;
-use super::{Interceptor, Policy};
+use crate::interceptor::delivery::Delivery;
+use crate::interceptor::document::is_page;
+use crate::interceptor::settings::Policy;
+use crate::interceptor::step::{Change, Step, Task, TaskId};
+use crate::interceptor::stored::Entity;
+use crate::interceptor::tasks::TaskPurpose;
 use crate::outbox::{Edit, Progress};
-use crate::propagation::Method;
+use crate::propagation;
 
 /// Maximum number of edits that are noted at once.
 const MAX_NOTED: usize = 16;
 
-impl Interceptor {
+impl Delivery<'_> {
     /// Takes back the notes of edits that were not sent, because they will not be sent soon.
     pub fn rest(&mut self) -> Step {
         let mut step = Step::default();
-        for id in std::mem::take(&mut self.ahead) {
-            self.store_edit(&mut step, id);
+        for id in std::mem::take(&mut self.state.ahead) {
+            self.state.store_edit(&mut step, id);
         }
         step
     }
@@ -41,36 +42,40 @@ impl Interceptor {
     ) -> Option<Task> {
         let is_plain = matches!(status.as_u16(), 200 | 201 | 204) && !is_page(headers);
         let id = self
+            .state
             .edit_of(answered)
-            .filter(|id| is_plain && !self.delivery_states.contains_key(id))?;
-        let requested = &self.outbox.edit(id)?.requested;
-        let next =
-            self.outbox.on(requested.partition, &requested.queue).find(|other| other.id > id)?;
-        let may_leave = self.ahead.contains(&next.id)
+            .filter(|id| is_plain && !self.state.delivery_states.contains_key(id))?;
+        let requested = &self.state.outbox.edit(id)?.requested;
+        let next = self
+            .state
+            .outbox
+            .on(requested.partition, &requested.queue)
+            .find(|other| other.id > id)?;
+        let may_leave = self.state.ahead.contains(&next.id)
             && self.may_be_noted(next)
-            && self.policy == Policy::Auto
+            && self.state.policy == Policy::Auto
             && next.requested.location.is_same_origin(&requested.location);
         let next = Some(next.id).filter(|_| may_leave)?;
-        self.ahead.remove(&next);
-        let edit = self.outbox.mark_sending(next)?.clone();
-        let request = self.sending(&edit, edit.requested.location.clone());
-        Some(self.start_task(request, TaskPurpose::Send { edit: next }))
+        self.state.ahead.remove(&next);
+        let edit = self.state.outbox.mark_sending(next)?.clone();
+        let request = self.state.sending(&edit, edit.requested.location.clone());
+        Some(self.state.start_task(request, TaskPurpose::Send { edit: next }))
     }
 
     /// Notes that an edit is being sent, and that its followers in the queue will be.
     pub(super) fn noted(&mut self, step: &mut Step, edit: &Edit<Entity>) {
-        if self.ahead.remove(&edit.id) {
+        if self.state.ahead.remove(&edit.id) {
             return;
         }
         step.changes.push(Change::Edit(Box::new(edit.clone())));
         step.is_durable = true;
-        let after = self.outbox.on(edit.requested.partition, &edit.requested.queue);
+        let after = self.state.outbox.on(edit.requested.partition, &edit.requested.queue);
         let after = after.filter(|other| other.id > edit.id).take(MAX_NOTED - 1);
         let after = after.take_while(|other| self.may_be_noted(other)).map(|other| other.id);
         for id in after.collect::<Vec<_>>() {
-            self.outbox.renew(id, self.counters.generation);
-            let Some(mut other) = self.outbox.edit(id).cloned() else { continue };
-            self.ahead.insert(id);
+            self.state.outbox.renew(id, self.state.counters.generation);
+            let Some(mut other) = self.state.outbox.edit(id).cloned() else { continue };
+            self.state.ahead.insert(id);
             other.mark_sending();
             step.changes.push(Change::Edit(Box::new(other)));
         }
@@ -81,7 +86,7 @@ impl Interceptor {
     /// tells nothing.
     fn may_be_noted(&self, edit: &Edit<Entity>) -> bool {
         let requested = &edit.requested;
-        let is_reported = requested.method == Method::Post || requested.base.is_some();
-        is_reported && edit.progress == Progress::Queued && self.outbox.is_first(edit)
+        let is_reported = requested.method == propagation::Method::Post || requested.base.is_some();
+        is_reported && edit.progress == Progress::Queued && self.state.outbox.is_first(edit)
     }
 }

@@ -2,10 +2,11 @@
 
 use http::StatusCode;
 
-use super::decide::is_pending;
-use super::stored::Entity;
-use super::{Interceptor, Policy};
 use crate::event::ErrorId;
+use crate::interceptor::pending::is_pending;
+use crate::interceptor::settings::Policy;
+use crate::interceptor::state::State;
+use crate::interceptor::stored::Entity;
 use crate::outbox::{Edit, EditId, Progress};
 use crate::time::Time;
 
@@ -49,7 +50,7 @@ pub struct EditStatus {
     pub error: Option<ErrorId>,
 }
 
-impl Interceptor {
+impl State {
     /// Reason why an edit waits, since when, and until when.
     pub fn edit_status(&self, edit: &Edit<Entity>) -> EditStatus {
         let (why, until) = self.why(edit);

@@ -3,10 +3,12 @@
 
 use http::{HeaderMap, StatusCode};
 
-use super::stored::Content;
-use super::{Change, Interceptor, Policy, Step};
 use crate::authentication::Partition;
 use crate::event::Interaction;
+use crate::interceptor::settings::Policy;
+use crate::interceptor::state::State;
+use crate::interceptor::step::{Change, Step};
+use crate::interceptor::stored::Content;
 use crate::location::Location;
 use crate::newsreader::{Account, Accounts, ChangeId, Interface};
 use crate::subscription::outcome::retry_after;
@@ -40,7 +42,7 @@ pub enum WaitingFor {
     SignIn,
 }
 
-impl Interceptor {
+impl State {
     /// Stored data of the newsreaders.
     pub fn accounts(&self) -> &Accounts {
         &self.accounts

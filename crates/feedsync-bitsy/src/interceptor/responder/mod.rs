@@ -1,19 +1,30 @@
 //! Decisions about the requests of an application (BITSY 3).
 
+mod identity;
+mod shows;
+
+pub(crate) use shows::Acknowledged;
+
 use http::header::IF_MATCH;
 use http::{HeaderMap, Method};
 
-use super::identity::{SenderIdentity, brings_credentials};
-use super::reply::Reply;
-use super::stored::{Representation, Resource, Stored};
-use super::{Interceptor, Policy, SubscriptionId};
 use crate::authentication::Partition;
-use crate::interception::{Action, Role, Situation, local_tag};
+use crate::interception::local_tag;
+use crate::interception::{Action, Role, Situation};
+use crate::interceptor::context::Context;
+use crate::interceptor::pending::is_pending;
+use crate::interceptor::proposed::Proposed;
+use crate::interceptor::reply::Reply;
+use crate::interceptor::responder::identity::{SenderIdentity, brings_credentials};
+use crate::interceptor::settings::Policy;
+use crate::interceptor::state::State;
+use crate::interceptor::step::OverlayEdit;
+use crate::interceptor::stored::{Entity, Representation, Resource, Stored};
+use crate::interceptor::stored_subscription::SubscriptionId;
 use crate::location::Location;
 use crate::outbox::Edit;
 use crate::profile::Profile;
 use crate::propagation;
-use crate::time::Time;
 
 /// A request of an application, without its body.
 #[derive(Debug, Clone, Copy)]
@@ -32,77 +43,63 @@ pub enum Decision {
     /// The request and its response are forwarded unchanged, and nothing is stored.
     Pass,
     /// The request is an edit that is sent to its server while the application waits. The proposal names the
-    /// address. The body is stored until [`Interceptor::forwarded`] has received the result.
+    /// address. The body is stored until [`State::forwarded`] has received the result.
     ForwardEdit(Box<Proposed>),
-    /// The request is an edit that waits here. Its body is stored, and then it is [added](Interceptor::take).
+    /// The request is an edit that waits here. Its body is stored, and then it is [added](State::take).
     QueueEdit(Box<Proposed>),
     /// The request gets this response.
     Answer(Box<Reply>),
 }
 
-/// An edit that an application requests.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Proposed {
-    /// Partition of the application.
-    pub partition: Partition,
-    /// The feed whose members are edited.
-    pub feed: Location,
-    /// The queue in whose order the edit is sent.
-    pub queue: Location,
-    /// Method of the edit.
-    pub method: propagation::Method,
-    /// Address of the request: the collection, the member, or its media.
-    pub location: Location,
-    /// Next generation of the feed at the time of the request.
-    pub generation: u64,
-    /// Whether earlier changes must be durable before this edit is sent. Otherwise a power cut could lose the result
-    /// of a POST. After this edit has changed the member, the gateway would not find it. It would then create it
-    /// again.
-    pub needs_sync: bool,
-    /// Entity tag of the server, if the request names the local tag.
-    pub tag: Option<String>,
-}
-
 /// State of an address for a request.
-pub(super) struct ResourceState<'i> {
-    pub(super) partition: Partition,
-    pub(super) stored_subscription: SubscriptionId,
-    pub(super) feed: Location,
-    pub(super) role: Role,
-    pub(super) representation: Option<Representation>,
+pub(crate) struct ResourceState<'i> {
+    pub(crate) partition: Partition,
+    pub(crate) stored_subscription: SubscriptionId,
+    pub(crate) feed: Location,
+    pub(crate) role: Role,
+    pub(crate) representation: Option<Representation>,
     /// The last edit that is not settled.
-    pub(super) edit: Option<&'i Edit<super::Entity>>,
+    pub(crate) edit: Option<&'i Edit<Entity>>,
     /// Result of a completed edit that the feed does not show yet.
-    pub(super) shown: Option<&'i super::OverlayEdit>,
+    pub(crate) shown: Option<&'i OverlayEdit>,
     entry: Option<Location>,
     location: Location,
 }
 
-/// Path of temporary addresses, for members that no server knows yet.
-const PENDING: &str = "/.well-known/bitsy/pending/";
+/// Answers the requests of applications. It changes nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct Responder<'s> {
+    state: &'s State,
+}
 
-impl Interceptor {
+impl State {
+    /// The role that answers applications.
+    pub fn responder(&self) -> Responder<'_> {
+        Responder { state: self }
+    }
+}
+
+impl<'s> Responder<'s> {
     /// Decides about a request. Without a network every request gets a response from here.
     pub fn decide<S: Stored>(
         &self,
-        stored: &S,
+        cx: Context<'_, S>,
         request: Request<'_>,
-        now: Time,
     ) -> Result<Decision, S::Error> {
         let Request { method, location, headers } = request;
         // A request with `only-if-cached` is treated as if there were no network (RFC 9111 5.2.1.7).
-        let may_pass = self.policy != Policy::Offline && !is_only_if_cached(request);
+        let may_pass = self.state.policy != Policy::Offline && !is_only_if_cached(request);
         if let Some(named) = self.named(headers, location) {
             return match named {
                 None => Ok(self.answer(Reply::gone())),
                 Some(member) if matches!(*method, Method::GET | Method::HEAD) => {
                     Ok(self.answer(Reply::moved(member)))
                 }
-                Some(member) => self.decide(stored, Request { location: member, ..request }, now),
+                Some(member) => self.decide(cx, Request { location: member, ..request }),
             };
         }
         let is_edit = matches!(*method, Method::POST | Method::PUT | Method::DELETE);
-        let resource = match self.identify(stored, location, headers, is_edit)? {
+        let resource = match self.identify(cx, location, headers, is_edit)? {
             SenderIdentity::Known(resource) => resource,
             SenderIdentity::NoSubscription if is_pending(location) => {
                 return Ok(self.answer(Reply::gone()));
@@ -111,8 +108,8 @@ impl Interceptor {
             SenderIdentity::NoSubscription => return Ok(self.answer(Reply::unreachable(location))),
             SenderIdentity::OtherCredentials(..)
                 if may_pass
-                    && self.reachability.is_reachable(location)
-                    && self.settings.profile == Profile::Resilient =>
+                    && self.state.reachability.is_reachable(location)
+                    && self.state.settings.profile == Profile::Resilient =>
             {
                 return Ok(Decision::Pass);
             }
@@ -120,11 +117,11 @@ impl Interceptor {
                 return Ok(self.answer(Reply::unknown(&unknown, &feed)));
             }
         };
-        let Some(found) = self.found(stored, resource, location)? else {
+        let Some(found) = self.found(cx, resource, location)? else {
             return Ok(Decision::Pass);
         };
         let is_online =
-            may_pass && self.reachability.is_reachable(location) && !is_pending(location);
+            may_pass && self.state.reachability.is_reachable(location) && !is_pending(location);
         let action = self.situation(&found, headers, is_edit, is_online).action(method);
         Ok(match action {
             Action::Edit(how) => Decision::QueueEdit(Box::new(self.proposed(found, how, request))),
@@ -148,7 +145,7 @@ impl Interceptor {
                         false => self.answer(Reply::not_acceptable()),
                     });
                 }
-                self.answer(self.shows(found, location, is_online, now))
+                self.answer(self.shows(found, location, is_online, cx.now))
             }
         })
     }
@@ -158,19 +155,19 @@ impl Interceptor {
     }
 
     /// Collects the state of an address.
-    pub(super) fn found<S: Stored>(
+    pub(crate) fn found<S: Stored>(
         &self,
-        stored: &S,
+        cx: Context<'_, S>,
         resource: Resource,
         location: &Location,
     ) -> Result<Option<ResourceState<'_>>, S::Error> {
         let Resource { partition, feed, role, entry, .. } = resource;
-        let Some(stored_subscription) = self.stored_subscription_of(partition, &feed) else {
+        let Some(stored_subscription) = self.state.stored_subscription_of(partition, &feed) else {
             return Ok(None);
         };
-        let representation = stored.representation(partition, location)?;
-        let shown = self.shown_at(partition, location);
-        let edit = self.outbox.last(partition, location);
+        let representation = cx.stored.representation(partition, location)?;
+        let shown = self.state.shown_at(partition, location);
+        let edit = self.state.outbox.last(partition, location);
         let stored_subscription = stored_subscription.id;
         let location = location.clone();
         Ok(Some(ResourceState {
@@ -184,15 +181,6 @@ impl Interceptor {
             entry,
             location,
         }))
-    }
-
-    /// Result of a completed edit that the feed does not show yet.
-    pub(super) fn shown_at(
-        &self,
-        partition: Partition,
-        location: &Location,
-    ) -> Option<&super::OverlayEdit> {
-        self.shown.at(location).find(|shown| shown.partition == partition)
     }
 
     fn situation(
@@ -211,18 +199,18 @@ impl Interceptor {
         let is_gone = |method: &propagation::Method| *method == propagation::Method::Delete;
         let shown = shown.filter(|method| !is_edit || (!is_online && is_gone(method)));
         let entry = found.entry.as_ref();
-        let entry_is_deleted = entry.is_some_and(|entry| self.is_deleted(found.partition, entry));
+        let entry_is_deleted =
+            entry.is_some_and(|entry| self.state.is_deleted(found.partition, entry));
         let queue = self.queue_of(found);
         // A new member could be taken for one that waits here and may have arrived. Other edits could not.
         let waits = match found.role.is_collection() {
-            true => self.outbox.waits(found.partition, &queue),
-            false => self.outbox.moves(found.partition, &queue),
+            true => self.state.outbox.waits(found.partition, &queue),
+            false => self.state.outbox.moves(found.partition, &queue),
         };
         let is_stale = is_online
-            && found
-                .representation
-                .as_ref()
-                .is_some_and(|_| self.stale.contains(&(found.partition, found.location.clone())));
+            && found.representation.as_ref().is_some_and(|_| {
+                self.state.stale.contains(&(found.partition, found.location.clone()))
+            });
         let is_stored = !is_stale
             && found.representation.as_ref().is_some_and(|representation| {
                 let is_refusal = representation.status == http::StatusCode::UNAUTHORIZED;
@@ -241,16 +229,10 @@ impl Interceptor {
         }
     }
 
-    /// Whether a member was deleted here. Its media are deleted with it.
-    pub(super) fn is_deleted(&self, partition: Partition, entry: &Location) -> bool {
-        let last = self.outbox.last(partition, entry).map(|edit| edit.requested.method);
-        let shown = || self.shown_at(partition, entry).is_some_and(|shown| shown.entity.is_none());
-        last.map_or_else(shown, |method| method == propagation::Method::Delete)
-    }
-
     /// The queue of a resource's edits: the collection, or the feed if it has none.
     fn queue_of(&self, found: &ResourceState<'_>) -> Location {
         let collection = self
+            .state
             .stored_subscriptions
             .get(&found.stored_subscription)
             .and_then(|stored_subscription| stored_subscription.collection.clone());
@@ -270,7 +252,7 @@ impl Interceptor {
         };
         let tag = self.known_as(&found, request.headers);
         let ResourceState { partition, feed, .. } = found;
-        let generation = self.counters.generation;
+        let generation = self.state.counters.generation;
         Proposed {
             partition,
             feed,
@@ -278,7 +260,7 @@ impl Interceptor {
             method,
             location: location.clone(),
             generation,
-            needs_sync: self.is_ahead,
+            needs_sync: self.state.is_ahead,
             tag,
         }
     }
@@ -293,7 +275,8 @@ impl Interceptor {
 
     /// Whether a request accepts the representation that would be shown (R-B28).
     fn accepts(&self, headers: &HeaderMap, found: &ResourceState<'_>) -> bool {
-        let Some(stored_subscription) = self.stored_subscriptions.get(&found.stored_subscription)
+        let Some(stored_subscription) =
+            self.state.stored_subscriptions.get(&found.stored_subscription)
         else {
             return true;
         };
@@ -306,7 +289,7 @@ impl Interceptor {
     }
 
     /// Entity tags by which applications know the present representation of an address.
-    pub(super) fn tag_of(&self, found: &ResourceState<'_>) -> Vec<String> {
+    pub(crate) fn tag_of(&self, found: &ResourceState<'_>) -> Vec<String> {
         if let Some(edit) = found.edit {
             return edit.requested.body.iter().map(|body| local_tag(body.content)).collect();
         }
@@ -332,17 +315,6 @@ impl Role {
     }
 }
 
-/// Temporary address of a new member, until its server has assigned one.
-pub(super) fn pending(collection: &Location, key: &str) -> Location {
-    let text = format!("{}{PENDING}{key}", collection.origin());
-    text.parse().unwrap_or_else(|_| collection.clone())
-}
-
-/// Whether an address is temporary. Such addresses are never requested from a server.
-pub(super) fn is_pending(location: &Location) -> bool {
-    location.as_str()[location.origin().len()..].starts_with(PENDING)
-}
-
 fn is_only_if_cached(request: Request<'_>) -> bool {
     let is_read = matches!(*request.method, Method::GET | Method::HEAD);
     let said = request.headers.get_all(http::header::CACHE_CONTROL).iter();
@@ -350,7 +322,7 @@ fn is_only_if_cached(request: Request<'_>) -> bool {
     is_read && said.any(|one| one.trim().eq_ignore_ascii_case("only-if-cached"))
 }
 
-fn edit_of(method: &Method) -> Option<propagation::Method> {
+pub(crate) fn edit_of(method: &Method) -> Option<propagation::Method> {
     match *method {
         Method::POST => Some(propagation::Method::Post),
         Method::PUT => Some(propagation::Method::Put),
