@@ -181,7 +181,7 @@ settings! {
         /// still in their feed, the newest 100 of each feed, and starred or tagged ones are not deleted. 0 s: no
         /// limit.
         article_time: Duration as Span = Duration::ZERO;
-        /// Retention of the audit log (`feedsync audit`). 0 s: no limit.
+        /// Retention of the audit log (`feedsync store audit`). 0 s: no limit.
         record_time: Duration as Span = Duration::from_secs(365 * 24 * 60 * 60);
         /// Maximum number of collections that one person can own. Administrators are exempt. 0: no limit.
         owned_collections: usize as CountOrZero = 1_000;

@@ -84,8 +84,18 @@ impl Kind<usize> for CountOrZero {
     }
 
     fn show(value: &usize) -> String {
-        value.to_string()
+        grouped(*value)
     }
+}
+
+/// Formats a number; the digits of large ones are in groups of three.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    if number < 10_000 {
+        return digits;
+    }
+    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
+    groups.join("_")
 }
 
 impl Kind<usize> for Count {
@@ -99,7 +109,7 @@ impl Kind<usize> for Count {
     }
 
     fn show(value: &usize) -> String {
-        value.to_string()
+        grouped(*value)
     }
 }
 
@@ -142,16 +152,18 @@ impl Kind<usize> for Bytes {
 
 impl Kind<Duration> for Span {
     const FORM: &'static str =
-        "a time, such as \"500 ms\", \"20 s\", \"2 min\", \"1 h\" or \"30 d\"";
+        "a time, such as \"500 ms\", \"20 s\", \"2 min\", \"1 h\" or \"30 days\"";
 
     fn read(given: &RawValue) -> Result<Duration, String> {
-        const UNITS: [(&str, u64); 6] = [
+        const UNITS: [(&str, u64); 8] = [
             ("", 1_000),
             ("s", 1_000),
             ("ms", 1),
             ("min", 60_000),
             ("h", 3_600_000),
             ("d", 86_400_000),
+            ("day", 86_400_000),
+            ("days", 86_400_000),
         ];
         const YEAR: Duration = Duration::from_secs(366 * 24 * 60 * 60);
         let text = text(given)?;
@@ -168,10 +180,16 @@ impl Kind<Duration> for Span {
 
     fn show(value: &Duration) -> String {
         let milliseconds = value.as_millis();
-        if !milliseconds.is_multiple_of(1_000) {
-            return quoted(format_args!("{milliseconds} ms"));
+        let units =
+            [("days", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000), ("ms", 1)];
+        match units
+            .into_iter()
+            .find(|(_, factor)| milliseconds >= *factor && milliseconds.is_multiple_of(*factor))
+        {
+            Some(("days", factor)) if milliseconds == factor => quoted("1 day"),
+            Some((unit, factor)) => quoted(format_args!("{} {unit}", milliseconds / factor)),
+            None => quoted("0 s"),
         }
-        quoted(format_args!("{} s", milliseconds / 1_000))
     }
 }
 
