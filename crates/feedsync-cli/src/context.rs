@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use feedsync_core::ItemId;
 use feedsync_endpoint::{Actor, Endpoint};
-use feedsync_server::LocalHubs;
+use feedsync_http::LocalHubs;
 use feedsync_server::configuration::{self, Sources, StoreAddress};
 use feedsync_store::{
     CollectionName, EndpointName, PageLimit, SqliteStore, StoreError, StoredItem,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use feedsync_bitsy::interceptor::Settings;
 use feedsync_bitsy::profile::Profile;
-use feedsync_server::LocalHubs;
+use feedsync_http::LocalHubs;
 
 use crate::page_origin::PageOrigin;
 use crate::store::Quota;

@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use feedsync_bitsy::headers::{HeaderError, RegisteredHeaders};
 use feedsync_bitsy::location::Location;
-use feedsync_server::{LOCAL_PROOF, LocalHubs, is_forwarded};
+use feedsync_http::{LOCAL_PROOF, LocalHubs, is_forwarded};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 use crate::target::Authority;
@@ -97,7 +97,7 @@ fn addresses(authority: &Authority) -> impl Iterator<Item = SocketAddr> {
 
 #[cfg(test)]
 mod tests {
-    use feedsync_server::LocalProof;
+    use feedsync_http::LocalProof;
 
     use super::*;
 

@@ -20,6 +20,7 @@ mod tls;
 
 use std::sync::Arc;
 
+use feedsync_http::LocalHubs;
 use http::header::{CONTENT_LENGTH, HOST, HeaderMap, HeaderValue, TRANSFER_ENCODING, VIA};
 use http::uri::PathAndQuery;
 use http::{Request, Response, Uri, Version};
@@ -32,7 +33,6 @@ use crate::programs;
 use crate::proxy::Body;
 use crate::target::{self, Access, Addresses, Authority};
 use feedsync_bitsy::location::Location;
-use feedsync_server::LocalHubs;
 
 pub use address::{Resolve, SystemResolver};
 pub(crate) use error::cause;

@@ -7,6 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use feedsync_http::is_loopback;
 use ipnet::IpNet;
 
 use crate::configuration::declare::settings;
@@ -14,7 +15,7 @@ use crate::configuration::kinds::{
     Bytes, Count, CountOrZero, File, ListOf, Network, Optional, Socket, Span, Text,
 };
 use crate::configuration::values::{Audience, ForwardedBy, Level, LogFormat, StoreAddress};
-use crate::http::address::{Origin, ProxyAddress, PublicBase, is_loopback};
+use crate::http::address::{Origin, ProxyAddress, PublicBase};
 
 settings! {
     /// Addresses, storage, logging and limits of a hub.

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use feedsync_aggregator::Newsreading;
 use feedsync_endpoint::Endpoint;
+use feedsync_http::LocalProof;
 use feedsync_store::EndpointName;
 use tokio::sync::{Mutex, OnceCell, Semaphore, watch};
 
@@ -17,7 +18,6 @@ use crate::couch::known::KnownRevisions;
 use crate::http::clients::Clients;
 use crate::http::counters::{Metrics, TimedStore, Timings};
 use crate::http::html::Cleaning;
-use crate::http::local_hubs::LocalProof;
 use crate::http::permits::LargeBodyBudget;
 use crate::http::problem::Problem;
 use crate::http::response_budget::ResponseBudget;

@@ -26,23 +26,12 @@ mod routes;
 mod serve;
 
 pub use access::Right;
-pub use access::session::Cookie;
 pub use config::{Config, Limits, Log, Tls};
 pub use http::address::{
-    Origin, OriginError, ProxyAddress, ProxyAddressError, PublicBase, PublicBaseError, is_loopback,
+    Origin, OriginError, ProxyAddress, ProxyAddressError, PublicBase, PublicBaseError,
 };
-pub use http::browser_policy::{SANDBOX, apply as apply_browser_policy};
-pub use http::host_origin::named_host;
-pub use http::local_hubs::{HubRegistration, LOCAL_PROOF, LocalHubs, LocalProof};
-pub use http::partial_content::refuse as refuse_partial_content;
-pub use http::peer::is_forwarded;
-pub use http::problem::Problem;
-pub use http::range::{RequestedRange, Validators, requested_range};
-pub use http::stall::WriteTimeoutStream;
 pub use http::tls::CertificateError;
-pub use http::validators::{ListedTag, listed_tags};
 pub use hub::HubParts;
-pub use pages::theme;
 pub use router::router;
 pub use routes::rights;
 pub use serve::{ServeError, Serving, serve};

@@ -10,6 +10,7 @@ use axum::handler::Handler as _;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, any};
+use feedsync_http::{browser_policy, partial_content};
 use futures_util::FutureExt as _;
 use http::{HeaderValue, Method, StatusCode, header};
 use tokio::sync::watch;
@@ -20,9 +21,7 @@ use crate::http::negotiation::DOCUMENT_MEDIA_TYPES;
 use crate::http::other_origin::CorsHeaders;
 use crate::http::problem::Problem;
 use crate::http::response::nothing;
-use crate::http::{
-    browser_policy, compression, couch_errors, host_origin, partial_content, paths, request_log,
-};
+use crate::http::{compression, couch_errors, host_origin, paths, request_log};
 use crate::hub::{Hub, HubParts};
 use crate::routes::{Route, table};
 use crate::{couch, pages};

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::Duration;
 
+use feedsync_http::WriteTimeoutStream;
 use feedsync_store::StoreError;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -21,7 +22,6 @@ use tokio::time::{sleep, timeout};
 use crate::config::{Config, Limits, RemoteExposure};
 use crate::http::connections::{Connections, REFUSED};
 use crate::http::peer::{Peer, WithPeer};
-use crate::http::stall::WriteTimeoutStream;
 use crate::http::tls::{Certificate, CertificateError};
 use crate::hub::{Hub, HubParts};
 use crate::operations::{bridges, sweep};

@@ -9,10 +9,9 @@ use feedsync_aggregator::{Library, SqliteLibrary};
 use feedsync_client::{Schedule, Session};
 use feedsync_endpoint::Endpoint;
 use feedsync_fetch::{Fetcher, address};
+use feedsync_http::{HubRegistration, LocalProof};
 use feedsync_server::configuration::{self, Sources, StoreAddress};
-use feedsync_server::{
-    Config, HubParts, HubRegistration, LocalProof, ProxyAddress, ServeError, Serving, serve,
-};
+use feedsync_server::{Config, HubParts, ProxyAddress, ServeError, Serving, serve};
 use serde_json::json;
 use tokio::sync::Notify;
 

@@ -15,7 +15,7 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use feedsync_bitsy::location::Location;
-use feedsync_server::{Problem, named_host, refuse_partial_content};
+use feedsync_http::{Problem, is_from_other_site, named_host, partial_content};
 use http::uri::Authority;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 
@@ -51,7 +51,7 @@ pub(crate) async fn admit(
         Err(problem) => return problem.into_response(),
     };
     request.extensions_mut().insert(Host(host.clone()));
-    if let Err(problem) = refuse_partial_content(request.method(), request.headers()) {
+    if let Err(problem) = partial_content::refuse(request.method(), request.headers()) {
         return problem.into_response();
     }
     if binding::is_at(request.uri().path()) || pages::is_open(request.uri().path()) {
@@ -98,7 +98,7 @@ fn host(request: &Request) -> Result<Authority, Problem> {
     let local_address =
         request.extensions().get::<LocalAddress>().map(|LocalAddress(address)| *address);
     let reached = local_address.map(|address| address.ip().to_canonical());
-    if feedsync_server::is_loopback(&host)
+    if feedsync_http::is_loopback(&host)
         || reached.is_some_and(|reached| bare.parse() == Ok(reached))
     {
         return Ok(host);
@@ -135,9 +135,7 @@ fn origin(
             .map(RequestSource::Allowed)
             .ok_or_else(|| foreign(&format!("{named:?}")));
     }
-    let says = |name: &str| headers.get(name).map(HeaderValue::as_bytes);
-    let is_followed = method.is_safe() && says("sec-fetch-mode") == Some(b"navigate");
-    if matches!(says(SITE.as_str()), Some(b"cross-site" | b"same-site")) && !is_followed {
+    if is_from_other_site(method, headers) {
         return Err(foreign("other sites"));
     }
     Ok(RequestSource::Here)

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
 use feedsync_bitsy::interceptor::ControlError;
-use feedsync_server::Problem;
+use feedsync_http::Problem;
 use http::{HeaderValue, StatusCode, header};
 use serde_json::Value;
 

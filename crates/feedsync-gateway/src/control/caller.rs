@@ -13,7 +13,7 @@ use feedsync_bitsy::interceptor::{self, StoredSubscription, SubscriptionId};
 use feedsync_bitsy::location::Location;
 use feedsync_bitsy::subscription::state::State;
 use feedsync_bitsy::visibility::{Application, is_listed};
-use feedsync_server::Problem;
+use feedsync_http::Problem;
 use http::{HeaderMap, StatusCode};
 
 use super::sessions::Session;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use feedsync_bitsy::event::SyncError;
 use feedsync_bitsy::interceptor::{Content, Representation};
 use feedsync_bitsy::time::Time;
-use feedsync_server::Problem;
+use feedsync_http::Problem;
 use tokio::time::sleep;
 
 use super::Control;

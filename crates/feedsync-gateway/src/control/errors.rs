@@ -9,7 +9,7 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
 use feedsync_bitsy::event::{ErrorId, SyncError};
 use feedsync_bitsy::interceptor::{self, Content};
-use feedsync_server::Problem;
+use feedsync_http::Problem;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde_json::Value;
 

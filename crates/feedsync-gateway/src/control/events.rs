@@ -23,7 +23,7 @@ use feedsync_bitsy::event::ErrorId;
 use feedsync_bitsy::interceptor::{Content, Entity, Event, EventKind, SubscriptionId};
 use feedsync_bitsy::outbox::{Edit, EditId, Progress};
 use feedsync_bitsy::subscription::state::State as Stands;
-use feedsync_server::Problem;
+use feedsync_http::Problem;
 use futures_util::stream;
 use http::{HeaderValue, header};
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@ use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use feedsync_bitsy::relation::Relation;
-use feedsync_server::Problem;
+use feedsync_http::Problem;
 use http::StatusCode;
 
 use super::caller::Caller;

@@ -1,7 +1,7 @@
 //! Parses JSON request bodies, and the numbers in paths.
 
 use axum::body::{Body, to_bytes};
-use feedsync_server::Problem;
+use feedsync_http::Problem;
 use http::{HeaderMap, StatusCode, header};
 use serde::de::DeserializeOwned;
 

@@ -3,7 +3,7 @@
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_server::Problem;
+use feedsync_http::Problem;
 use http::StatusCode;
 use serde_json::json;
 

@@ -40,7 +40,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use feedsync_bitsy::interceptor;
 use feedsync_bitsy::location::Location;
-use feedsync_server::LocalHubs;
+use feedsync_http::LocalHubs;
 use feedsync_store::{Environment as _, SystemEnvironment};
 use tokio::sync::{Mutex, Semaphore, watch};
 

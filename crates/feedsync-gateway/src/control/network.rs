@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use feedsync_bitsy::interceptor::Policy;
-use feedsync_server::Problem;
+use feedsync_http::Problem;
 use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::{Value, json};

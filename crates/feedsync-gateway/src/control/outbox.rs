@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use feedsync_bitsy::interceptor::{EditStatus, Entity};
 use feedsync_bitsy::outbox::{Edit, EditId};
-use feedsync_server::Problem;
+use feedsync_http::Problem;
 use http::StatusCode;
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@ use axum::response::Response;
 use feedsync_bitsy::interceptor::{self, Step, SubscriptionId};
 use feedsync_bitsy::subscription::state::State as Stands;
 use feedsync_bitsy::time::Time;
-use feedsync_server::Problem;
+use feedsync_http::Problem;
 
 use super::Control;
 use super::answer::{self, refused};

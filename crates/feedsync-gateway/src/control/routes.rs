@@ -5,7 +5,7 @@ use axum::extract::Request;
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::Response;
 use axum::routing::{get, post, put};
-use feedsync_server::Problem;
+use feedsync_http::Problem;
 use http::StatusCode;
 
 use super::{
@@ -52,7 +52,7 @@ pub fn router(control: Control) -> Router {
 }
 
 async fn with_policy(mut response: Response) -> Response {
-    feedsync_server::apply_browser_policy(&mut response);
+    feedsync_http::browser_policy::apply(&mut response);
     response
 }
 

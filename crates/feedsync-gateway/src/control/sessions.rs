@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use feedsync_server::Cookie;
+use feedsync_http::Cookie;
 use feedsync_store::Digest;
 use http::{HeaderMap, HeaderValue};
 use tokio::time::Instant;

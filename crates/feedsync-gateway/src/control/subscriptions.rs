@@ -13,7 +13,7 @@ use feedsync_bitsy::location::Location;
 use feedsync_bitsy::subscription::Holder;
 use feedsync_bitsy::subscription::builder::{BuildError, SubscriptionBuilder, SubscriptionRequest};
 use feedsync_bitsy::time::Time;
-use feedsync_server::Problem;
+use feedsync_http::Problem;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;

@@ -71,7 +71,7 @@ impl Problem {
 
 /// Sets the browser policy of the gateway's own responses: they run and load nothing.
 pub(crate) fn sandbox(headers: &mut HeaderMap) {
-    let policy = HeaderValue::from_static(feedsync_server::SANDBOX);
+    let policy = HeaderValue::from_static(feedsync_http::browser_policy::SANDBOX);
     headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 }

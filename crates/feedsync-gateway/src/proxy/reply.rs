@@ -7,7 +7,8 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use feedsync_bitsy::interceptor::{Composed, Reply, ReplyBody};
 use feedsync_bitsy::validation::strong_last_modified;
-use feedsync_server::{RequestedRange, Validators, listed_tags, requested_range};
+use feedsync_http::listed_tags;
+use feedsync_http::range::{RequestedRange, Validators, requested_range};
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Response, StatusCode};
 

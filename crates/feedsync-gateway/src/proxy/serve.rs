@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use feedsync_server::WriteTimeoutStream;
+use feedsync_http::WriteTimeoutStream;
 use http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;

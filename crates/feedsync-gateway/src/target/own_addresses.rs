@@ -50,10 +50,10 @@ impl OwnAddresses {
         let reached = local_address.map(|address| address.ip().to_canonical());
         let is_lower = !host.as_str().bytes().any(|byte| byte.is_ascii_uppercase());
         let is_loopback = match is_lower {
-            true => feedsync_server::is_loopback(host),
+            true => feedsync_http::is_loopback(host),
             false => {
                 let lower = host.as_str().to_ascii_lowercase().parse();
-                lower.is_ok_and(|host| feedsync_server::is_loopback(&host))
+                lower.is_ok_and(|host| feedsync_http::is_loopback(&host))
             }
         };
         is_loopback || reached.is_some_and(|reached| bare.parse() == Ok(reached))

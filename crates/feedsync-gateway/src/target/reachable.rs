@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use feedsync_bitsy::location::Location;
 use feedsync_fetch::is_public;
-use feedsync_server::LocalHubs;
+use feedsync_http::LocalHubs;
 use url::Host;
 
 use crate::programs;

@@ -3,13 +3,12 @@
 use std::sync::{Arc, OnceLock};
 
 use axum::response::Response;
+use feedsync_http::Cookie;
 use feedsync_store::Environment;
 use http::{HeaderMap, header};
 
-use super::session;
-
 /// Cookie of clients that have not signed in.
-const COOKIE: session::Cookie = session::Cookie::new("feedsync-form", "__Host-feedsync-form");
+const COOKIE: Cookie = Cookie::new("feedsync-form", "__Host-feedsync-form");
 
 /// Lifetime of the cookie, in seconds.
 const COOKIE_MAX_AGE: u64 = 30 * 24 * 60 * 60;

@@ -3,6 +3,7 @@
 //! Over https it has the prefix `__Host-`, so that no neighbouring host can set it (RFC 6265bis 4.1.3).
 
 use feedsync_endpoint::TokenSecret;
+use feedsync_http::Cookie;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use crate::http::problem::Problem;
@@ -22,13 +23,6 @@ const FETCH_SITE: &str = "sec-fetch-site";
 /// Prefix of a cookie value that holds the access token itself. The client stores the token, and no session
 /// begins.
 const TOKEN_PREFIX: &str = "token.";
-
-/// A cookie that scripts cannot read and other sites cannot send, by its name over http and over https.
-#[derive(Debug)]
-pub struct Cookie {
-    plain: &'static str,
-    secure: &'static str,
-}
 
 /// `Set-Cookie` value that begins a session of so many seconds.
 pub(crate) fn begin(secret: &TokenSecret, seconds: u64, secure: bool) -> HeaderValue {
@@ -91,38 +85,6 @@ pub(crate) fn database_cookies(
         cookies.push(PROGRAM_COOKIE.set(value, seconds, secure));
     }
     cookies
-}
-
-impl Cookie {
-    /// Creates a cookie with these names.
-    pub const fn new(plain: &'static str, secure: &'static str) -> Self {
-        Self { plain, secure }
-    }
-
-    /// `Set-Cookie` value for so many seconds. The value is ASCII without separators.
-    pub fn set(&self, value: &str, seconds: u64, secure: bool) -> HeaderValue {
-        let (name, more) = (self.name(secure), if secure { "; Secure" } else { "" });
-        let text =
-            format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{more}");
-        let mut value = HeaderValue::from_str(&text)
-            .unwrap_or_else(|_| unreachable!("tokens and numbers are ASCII"));
-        value.set_sensitive(true);
-        value
-    }
-
-    /// Value of the cookie in a request. Over https a cookie without the prefix is ignored: an attacker on an
-    /// unencrypted connection, or the owner of a neighbouring host, could have set it.
-    pub fn read(&self, headers: &HeaderMap, secure: bool) -> Option<String> {
-        let given = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let mut pairs =
-            given.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        let (_, value) = pairs.find(|(known, _)| *known == self.name(secure))?;
-        Some(value.to_owned())
-    }
-
-    fn name(&self, secure: bool) -> &'static str {
-        if secure { self.secure } else { self.plain }
-    }
 }
 
 /// Refuses an unsafe request with a cookie unless the browser states that a page of this hub sends it (AP64).

@@ -15,6 +15,7 @@ use axum::response::{IntoResponse, Response};
 use feedsync_core::{Format, Payload};
 use feedsync_endpoint::{Guard, MemberChange, MemberEdit};
 use feedsync_formats::{Blob, Completion, Fill, complete, media, with_blob};
+use feedsync_http::range::{self, RequestedRange, Validators, requested_range, unsatisfiable};
 use feedsync_store::{Collection, Digest, StoredItem};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
@@ -30,7 +31,6 @@ use crate::http::media_types::{atom_type, essence, media_type};
 use crate::http::prefer::prefers_minimal;
 use crate::http::problem::Problem;
 use crate::http::query::encoded;
-use crate::http::range::{self, RequestedRange, Validators, not_there, requested_range};
 use crate::http::response::{insert, nothing};
 use crate::http::response_budget::MAX_UNCOUNTED_BYTES;
 use crate::http::submissions::not_accepted;
@@ -96,14 +96,14 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         match requested_range(&call.headers, Validators::tag(&tag.value()), length) {
             RequestedRange::Whole => (StatusCode::OK, bytes),
             RequestedRange::Part(part) => {
-                headers.insert(header::CONTENT_RANGE, range::place(&part, length));
+                headers.insert(header::CONTENT_RANGE, range::content_range(&part, length));
                 // The range is within the content, so that it fits.
                 (
                     StatusCode::PARTIAL_CONTENT,
                     bytes[part.start as usize..part.end as usize].to_vec(),
                 )
             }
-            RequestedRange::Nothing => return Err(not_there(length)),
+            RequestedRange::Nothing => return Err(unsatisfiable(length).into()),
         };
     let place = permit.end(bytes.len() > MAX_UNCOUNTED_BYTES)?;
     Ok((status, headers, Extension(NoTransform), place.hold(bytes)).into_response())

@@ -10,13 +10,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use feedsync_core::{Item, Payload, Update};
 use feedsync_endpoint::{BaseStatus, Guard, base_status};
+use feedsync_http::{ListedTag, listed_tags};
 use feedsync_store::{Moment, StoredItem};
 use http::{HeaderMap, StatusCode, header};
 
 use crate::collections::member;
 use crate::http::address::PublicBase;
 use crate::http::problem::Problem;
-use crate::http::validators::{EntityTag, ListedTag, failed, listed_tags, without_coding};
+use crate::http::validators::{EntityTag, failed, without_coding};
 
 /// Separator between the parts of a member's tag.
 const PARTS: char = '.';

@@ -10,14 +10,16 @@ use feedsync_couch::{
 };
 use feedsync_endpoint::documents::Edits;
 use feedsync_endpoint::documents::leaves::Leaves;
+use feedsync_http::{ListedTag, listed_tags, range};
 use feedsync_store::Database;
 use http::{HeaderValue, Method, StatusCode, header};
 
 use super::document::{find, named_revision, revision_response, written};
 use super::rights::Need;
 use super::{CouchRequest, Failure, design};
-use crate::http::validators::{ListedTag, listed_tags, without_coding};
-use crate::http::{media_types, range};
+use crate::http::media_types;
+use crate::http::problem::Problem;
+use crate::http::validators::without_coding;
 
 pub(super) async fn answer(
     asked: &CouchRequest,
@@ -143,9 +145,9 @@ async fn read(
         range::RequestedRange::Whole => {
             Ok(whole(StatusCode::OK, attachment, &tag, place.hold(bytes)))
         }
-        range::RequestedRange::Nothing => Err(range::not_there(length).into()),
+        range::RequestedRange::Nothing => Err(Problem::from(range::unsatisfiable(length)).into()),
         range::RequestedRange::Part(part) => {
-            let told = range::place(&part, length);
+            let told = range::content_range(&part, length);
             let bytes = bytes[part.start as usize..part.end as usize].to_vec();
             let mut response =
                 whole(StatusCode::PARTIAL_CONTENT, attachment, &tag, place.hold(bytes));

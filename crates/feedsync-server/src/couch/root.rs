@@ -7,10 +7,11 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
+use feedsync_http::named_host;
 use http::Uri;
 use http::uri::PathAndQuery;
 
-use crate::http::host_origin::{is_called, named_host};
+use crate::http::host_origin::is_called;
 use crate::http::paths::{DATABASES, DatabasesOnly};
 use crate::http::peer::Peer;
 use crate::hub::Hub;

@@ -1,11 +1,9 @@
 //! Absolute addresses of this hub's resources.
 
 use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 use feedsync_store::CollectionName;
-use http::uri::Authority;
 
 use crate::http::negotiation::Representation;
 
@@ -177,17 +175,6 @@ impl View {
         let suffix = shown.map_or("", Representation::suffix);
         format!("/collections/{collection}{view}{suffix}")
     }
-}
-
-/// Whether a host is a name or an address of loopback.
-pub fn is_loopback(host: &Authority) -> bool {
-    let host = host.host();
-    if let Some(address) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-        return address.parse::<Ipv6Addr>().is_ok_and(|address| address.is_loopback());
-    }
-    host == "localhost"
-        || host.ends_with(".localhost")
-        || host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]

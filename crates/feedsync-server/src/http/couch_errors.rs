@@ -5,10 +5,10 @@ use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::Response;
 use feedsync_couch::{RefusalKind, quoted};
+use feedsync_http::ProblemDescription;
 use http::{HeaderValue, StatusCode, Uri, header};
 
 use crate::http::paths::is_for_databases;
-use crate::http::problem::ProblemDescription;
 
 /// Converts responses of the hub to requests that did not reach a database resource, such as 401.
 pub(crate) async fn layer(request: Request, next: Next) -> Response {

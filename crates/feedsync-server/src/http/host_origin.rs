@@ -5,11 +5,12 @@
 //! resolves to the loopback address, or a form.
 
 use axum::extract::Request;
+use feedsync_http::{is_from_other_site, is_loopback, named_host};
 use http::uri::Authority;
 use http::{HeaderMap, Method, StatusCode, header};
 
 use crate::config::Config;
-use crate::http::address::{PublicBase, is_loopback};
+use crate::http::address::PublicBase;
 use crate::http::other_origin::OtherOrigin;
 use crate::http::paths;
 use crate::http::peer::Client;
@@ -34,31 +35,6 @@ pub(crate) fn check(config: &Config, request: &mut Request) -> Result<(), Proble
     let base = public.unwrap_or_else(of_host);
     request.extensions_mut().insert(base);
     Ok(())
-}
-
-/// The single host that a request names, in lower case (RFC 9110 7.2). The caller checks whether the hub
-/// accepts it.
-pub fn named_host(request: &Request) -> Result<Authority, Problem> {
-    let bad = |detail: &str| Problem::bad_request(detail.to_owned());
-    let mut named = request.headers().get_all(header::HOST).iter();
-    let header = match (named.next(), named.next()) {
-        (Some(host), None) => {
-            Some(host.to_str().map_err(|_| bad("the Host header is not a valid host"))?)
-        }
-        (None, _) => None,
-        (Some(_), Some(_)) => return Err(bad("the request has more than one Host header")),
-    };
-    let text = request.uri().authority().map(Authority::as_str).or(header);
-    let text = text.ok_or_else(|| bad("the request has no Host header"))?;
-    let host: Authority = text
-        .to_ascii_lowercase()
-        .parse()
-        .map_err(|_| bad("the Host header is not a valid host"))?;
-    let no_port = host.port().is_none() && host.as_str() != host.host();
-    if host.as_str().contains('@') || no_port {
-        return Err(bad("the Host header is not a valid host"));
-    }
-    Ok(host)
 }
 
 /// The host that a request names, if the hub accepts it.
@@ -113,12 +89,7 @@ fn origin(
     if other.is_some() {
         return Ok(other);
     }
-    // Browsers omit Origin from requests that they consider harmless, and send these headers instead. A link
-    // from any site may be followed. A page of another site may not embed a resource, since even reading
-    // takes resources and counts as a visit.
-    let says = |name: &str| headers.get(name).map(http::HeaderValue::as_bytes);
-    let is_followed = method.is_safe() && says("sec-fetch-mode") == Some(b"navigate");
-    if matches!(says("sec-fetch-site"), Some(b"cross-site" | b"same-site")) && !is_followed {
+    if is_from_other_site(method, headers) {
         return Err(foreign("pages of other sites may not use this hub".to_owned()));
     }
     Ok(None)

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use axum::Router;
+use feedsync_http::{LocalProof, is_forwarded};
 use http::{HeaderMap, Request};
 use hyper::body::Incoming;
 use hyper::service::Service;
@@ -12,7 +13,6 @@ use ipnet::IpNet;
 use crate::config::Config;
 use crate::configuration::ForwardedBy;
 use crate::http::connections::Connection;
-use crate::http::local_hubs::LocalProof;
 use crate::http::request_line::RequestLines;
 
 /// The peer of a connection.
@@ -73,70 +73,6 @@ pub(crate) struct Client {
     proxied: bool,
     /// Whether that proxy proves that it forwards a request of a program on this machine.
     vouched: bool,
-}
-
-/// Headers that proxies, load balancers, content delivery networks and tunnels add to the requests that they forward.
-const PROXIED: [&str; 24] = [
-    "cdn-loop",
-    "client-ip",
-    "forwarded",
-    "forwarded-for",
-    "forwarded-proto",
-    "front-end-https",
-    "http-client-ip",
-    "proxy-client-ip",
-    "remote-addr",
-    "remote-host",
-    "true-client-ip",
-    "via",
-    "wl-proxy-client-ip",
-    "x-arr-ssl",
-    "x-cluster-client-ip",
-    "x-coming-from",
-    "x-host",
-    "x-nf-client-connection-ip",
-    "x-proxy-user-ip",
-    "x-proxyuser-ip",
-    "x-real-ip",
-    "x-remote-addr",
-    "x-remote-ip",
-    "x-scheme",
-];
-
-/// Prefixes of the names of such headers.
-const PROXIED_FAMILIES: [&str; 16] = [
-    "akamai-",
-    "cf-",
-    "cloudfront-",
-    "fastly-",
-    "fly-",
-    "ngrok-",
-    "tailscale-",
-    "x-amz-cf-",
-    "x-amzn-trace-",
-    "x-appengine-",
-    "x-azure-",
-    "x-envoy-",
-    "x-forwarded",
-    "x-original-",
-    "x-proxy-",
-    "x-vercel-",
-];
-
-/// Suffixes of the names of such headers.
-const PROXIED_ENDS: [&str; 5] =
-    ["-client-ip", "-clientip", "-connecting-ip", "-forwarded-for", "-real-ip"];
-
-/// Whether a header of this name is one that proxies add.
-fn is_of_a_proxy(name: &str) -> bool {
-    PROXIED.contains(&name)
-        || PROXIED_FAMILIES.iter().any(|family| name.starts_with(family))
-        || PROXIED_ENDS.iter().any(|end| name.ends_with(end))
-}
-
-/// Whether any proxy declares that it forwards a request.
-pub fn is_forwarded(headers: &HeaderMap) -> bool {
-    headers.keys().any(|name| is_of_a_proxy(name.as_str()))
 }
 
 impl Client {
@@ -228,7 +164,7 @@ fn address(text: &str) -> Option<IpAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::local_hubs::LOCAL_PROOF;
+    use feedsync_http::LOCAL_PROOF;
 
     fn asked(peer: &str, by: ForwardedBy, headers: &[(&'static str, &str)]) -> Client {
         let config = Config {

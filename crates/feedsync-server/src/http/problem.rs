@@ -1,5 +1,6 @@
-//! Errors as `application/problem+json` (RFC 9457): they name the part at fault and reveal no
-//! internals (AH33, AH34).
+//! Problems of the hub: those of `feedsync-http`, with constructors of the hub and conversions of its errors.
+//!
+//! The type is one of this crate, so that errors of the store, the endpoint and the formats convert to it.
 
 use axum::response::{IntoResponse, Response};
 use feedsync_core::ItemId;
@@ -7,90 +8,69 @@ use feedsync_endpoint::{EndpointError, PeopleError};
 use feedsync_formats::{Position, ReadError};
 use feedsync_store::StoreError;
 use http::{HeaderName, HeaderValue, StatusCode, header};
-use serde_json::{Map, Value};
-
-use crate::http::request_id;
-
-/// Description of a problem, attached to the response for code that renders it differently.
-#[derive(Debug, Clone)]
-pub(crate) struct ProblemDescription {
-    pub(crate) title: &'static str,
-    pub(crate) detail: String,
-}
+use serde_json::Value;
 
 /// A response that describes an error.
 #[derive(Debug)]
-pub struct Problem {
-    status: StatusCode,
-    kind: &'static str,
-    title: &'static str,
-    members: Map<String, Value>,
-    headers: Vec<(HeaderName, HeaderValue)>,
-}
+pub(crate) struct Problem(feedsync_http::Problem);
 
 impl Problem {
     /// Creates a problem of a kind, which becomes the last part of its `type`.
-    pub fn new(
+    pub(crate) fn new(
         status: StatusCode,
         kind: &'static str,
         title: &'static str,
         detail: impl Into<String>,
     ) -> Self {
-        let mut members = Map::new();
-        members.insert("detail".to_owned(), Value::String(detail.into()));
-        Self { status, kind, title, members, headers: Vec::new() }
+        Self(feedsync_http::Problem::new(status, kind, title, detail))
     }
 
     /// Adds a member, such as the parameter at fault.
     #[must_use]
-    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.members.insert(name.to_owned(), value.into());
-        self
+    pub(crate) fn with(self, name: &str, value: impl Into<Value>) -> Self {
+        Self(self.0.with(name, value))
     }
 
     /// Adds a position in the received document.
     #[must_use]
-    pub fn at(self, position: Position) -> Self {
+    pub(crate) fn at(self, position: Position) -> Self {
         self.with("line", position.line).with("column", position.column)
     }
 
     /// Adds a header.
     #[must_use]
-    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.headers.push((name, value));
-        self
+    pub(crate) fn header(self, name: HeaderName, value: HeaderValue) -> Self {
+        Self(self.0.header(name, value))
     }
 
     /// No resource has this address.
-    pub fn not_found(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::NOT_FOUND, "not-found", "Not found", detail)
+    pub(crate) fn not_found(detail: impl Into<String>) -> Self {
+        Self(feedsync_http::Problem::not_found(detail))
     }
 
     /// A parameter of the address is not valid.
-    pub fn parameter(name: &str, detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "bad-parameter", "Invalid parameter", detail)
-            .with("parameter", name)
+    pub(crate) fn parameter(name: &str, detail: impl Into<String>) -> Self {
+        Self(feedsync_http::Problem::parameter(name, detail))
     }
 
     /// The request is not well-formed.
-    pub fn bad_request(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "bad-request", "Bad request", detail)
+    pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
+        Self(feedsync_http::Problem::bad_request(detail))
+    }
+
+    /// The request is too large.
+    pub(crate) fn too_large(detail: impl Into<String>) -> Self {
+        Self(feedsync_http::Problem::too_large(detail))
+    }
+
+    /// The request cannot be served now (AH27).
+    pub(crate) fn unavailable(detail: impl Into<String>) -> Self {
+        Self(feedsync_http::Problem::unavailable(detail))
     }
 
     /// Its status.
     pub(crate) fn status(&self) -> StatusCode {
-        self.status
-    }
-
-    /// The request is too large.
-    pub fn too_large(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "Too large", detail)
-    }
-
-    /// The request cannot be served now (AH27).
-    pub fn unavailable(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Temporarily unavailable", detail)
-            .header(header::RETRY_AFTER, HeaderValue::from_static("5"))
+        self.0.status()
     }
 
     /// The disk of the hub is too full for the request's data.
@@ -138,7 +118,7 @@ impl Problem {
     }
 
     /// An internal error.
-    pub fn internal() -> Self {
+    pub(crate) fn internal() -> Self {
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "internal",
@@ -148,28 +128,15 @@ impl Problem {
     }
 }
 
+impl From<feedsync_http::Problem> for Problem {
+    fn from(problem: feedsync_http::Problem) -> Self {
+        Self(problem)
+    }
+}
+
 impl IntoResponse for Problem {
-    fn into_response(mut self) -> Response {
-        let detail = self.members.get("detail").and_then(Value::as_str).unwrap_or_default();
-        let described = ProblemDescription { title: self.title, detail: detail.to_owned() };
-        let kind = format!("urn:feedsync:1:problem:{}", self.kind);
-        self.members.insert("type".to_owned(), Value::String(kind));
-        self.members.insert("title".to_owned(), Value::from(self.title));
-        self.members.insert("status".to_owned(), Value::from(self.status.as_u16()));
-        if let Some(id) = request_id::current() {
-            let instance = format!("urn:feedsync:1:request:{id}");
-            self.members.insert("instance".to_owned(), Value::String(instance));
-        }
-        let body = Value::Object(self.members).to_string();
-        let mut response = (self.status, body).into_response();
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        for (name, value) in self.headers {
-            headers.append(name, value);
-        }
-        response.extensions_mut().insert(described);
-        response
+    fn into_response(self) -> Response {
+        self.0.into_response()
     }
 }
 

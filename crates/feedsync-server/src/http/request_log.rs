@@ -13,6 +13,7 @@ use std::time::Instant;
 use axum::body::{Body, Bytes};
 use axum::extract::{MatchedPath, Request};
 use axum::response::{IntoResponse as _, Response};
+use feedsync_http::request_id;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use hyper::body::{Frame, SizeHint};
 use tracing::Instrument as _;
@@ -24,7 +25,7 @@ use crate::http::current_request::CurrentRequest;
 use crate::http::other_origin::CorsHeaders;
 use crate::http::peer::{Client, Peer};
 use crate::http::problem::Problem;
-use crate::http::{couch_errors, paths, request_id};
+use crate::http::{couch_errors, paths};
 use crate::hub::Hub;
 
 /// Header with a request's id.

@@ -10,6 +10,7 @@
 
 use feedsync_core::Timestamp;
 use feedsync_formats::http_date;
+use feedsync_http::{ListedTag, listed_tags};
 use feedsync_store::Moment;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use sha2::{Digest as _, Sha256};
@@ -170,50 +171,6 @@ pub(crate) fn failed(tag: &EntityTag) -> Problem {
 pub(crate) fn packed(tag: &HeaderValue) -> Option<HeaderValue> {
     let opaque = tag.to_str().ok()?.strip_prefix('"')?.strip_suffix('"')?;
     HeaderValue::from_str(&format!("\"{opaque}{GZIP_SUFFIX}\"")).ok()
-}
-
-/// One element of a list of tags; `*` if it has no text.
-#[derive(Debug)]
-pub struct ListedTag {
-    /// Whether the tag is weak.
-    pub weak: bool,
-    /// Its text, without quotes.
-    pub opaque: Option<String>,
-}
-
-impl ListedTag {
-    /// The tag in its strong form, with the coding that the client named; none for `*`.
-    fn strong(&self) -> Option<HeaderValue> {
-        HeaderValue::from_str(&format!("\"{}\"", self.opaque.as_ref()?)).ok()
-    }
-}
-
-/// Tags of a header, up to the first that is not valid.
-pub fn listed_tags(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = ListedTag> {
-    let mut tags = Vec::new();
-    for value in headers.get_all(name) {
-        let mut rest = value.to_str().unwrap_or_default();
-        loop {
-            rest = rest.trim_start_matches([' ', '\t', ',']);
-            if let Some(after) = rest.strip_prefix('*') {
-                tags.push(ListedTag { weak: false, opaque: None });
-                rest = after;
-                continue;
-            }
-            let weak = rest.starts_with("W/");
-            let Some((opaque, after)) = rest
-                .strip_prefix("W/")
-                .unwrap_or(rest)
-                .strip_prefix('"')
-                .and_then(|quoted| quoted.split_once('"'))
-            else {
-                break;
-            };
-            tags.push(ListedTag { weak, opaque: Some(opaque.to_owned()) });
-            rest = after;
-        }
-    }
-    tags.into_iter()
 }
 
 #[cfg(test)]

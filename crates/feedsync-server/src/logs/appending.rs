@@ -152,6 +152,6 @@ impl AppendRequest {
 
 /// Whether a condition is exactly one tag, known or not.
 fn names_one_position(headers: &HeaderMap, expected: &Expected) -> bool {
-    let tags = crate::http::validators::listed_tags(headers, header::IF_MATCH).count();
+    let tags = feedsync_http::listed_tags(headers, header::IF_MATCH).count();
     matches!(expected, Expected::At(_)) && tags == 1
 }

@@ -7,12 +7,13 @@
 
 use std::str::FromStr;
 
+use feedsync_http::{ListedTag, listed_tags};
 use feedsync_store::{Expected, LogPosition};
 use http::{HeaderMap, StatusCode, header};
 
 use super::position::COVERS;
 use crate::http::problem::Problem;
-use crate::http::validators::{ListedTag, listed_tags, without_coding};
+use crate::http::validators::without_coding;
 
 /// Position of the log that a change expects: `If-Match`, or `If-None-Match: *` for no log.
 pub(super) fn expected(headers: &HeaderMap) -> Result<Expected, Problem> {

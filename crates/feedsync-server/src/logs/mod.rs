@@ -24,6 +24,7 @@ pub(crate) mod snapshot;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
+use feedsync_http::partial_content;
 use feedsync_store::{CollectionName, Expected, Log, LogOutcome, NewGeneration, StoreError};
 use http::{Method, StatusCode};
 
@@ -31,7 +32,7 @@ use crate::access::call::Call;
 use crate::access::quotas;
 use crate::http::problem::Problem;
 use crate::http::response::nothing;
-use crate::http::{partial_content, submissions};
+use crate::http::submissions;
 use crate::hub::Hub;
 use appending::AppendRequest;
 use conditions::{ContentRange, expected, required};

@@ -8,6 +8,7 @@ use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::response::{IntoResponse as _, Response};
 use feedsync_endpoint::Endpoint;
+use feedsync_http::range;
 use feedsync_store::{CollectionName, Generation, Log, LogPosition, StoreError};
 use futures_util::{StreamExt as _, stream};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -18,7 +19,6 @@ use super::position::{
 use crate::access::call::Call;
 use crate::http::compression::NoTransform;
 use crate::http::problem::Problem;
-use crate::http::range;
 use crate::http::response::{append_link, insert, nothing};
 use crate::http::response_budget::MAX_UNCOUNTED_BYTES;
 use crate::http::validators::Condition;
@@ -65,11 +65,11 @@ impl GenerationRequest<'_> {
         let (status, part) = match asked {
             range::RequestedRange::Whole => (StatusCode::OK, 0..place.length),
             range::RequestedRange::Part(part) => {
-                headers.insert(header::CONTENT_RANGE, range::place(&part, place.length));
+                headers.insert(header::CONTENT_RANGE, range::content_range(&part, place.length));
                 (StatusCode::PARTIAL_CONTENT, part)
             }
             range::RequestedRange::Nothing => {
-                return Err(with_position(range::not_there(place.length), place));
+                return Err(with_position(range::unsatisfiable(place.length).into(), place));
             }
         };
         insert(&mut headers, header::CONTENT_TYPE, &self.log.media_type);

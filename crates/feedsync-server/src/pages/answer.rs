@@ -5,12 +5,12 @@ use std::fmt;
 use askama::Template;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
+use feedsync_http::pages::{MEDIA_TYPE, set_page_headers};
 use feedsync_store::Moment;
 use http::{HeaderValue, StatusCode, header};
 
 use crate::access::call::Call;
 use crate::access::{Principal, session};
-use crate::http::browser_policy;
 use crate::http::caching::Caching;
 use crate::http::problem::Problem;
 use crate::http::response::nothing;
@@ -20,13 +20,6 @@ use crate::hub::Hub;
 use crate::pages::assets::{SCRIPT, STYLE};
 use crate::pages::form_token;
 use crate::pages::return_target::ReturnTarget;
-
-const KIND: &str = "text/html; charset=utf-8";
-
-/// Content security policy of pages: only content of this hub is loaded.
-const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
-                      img-src 'self' data:; connect-src 'self'; form-action 'self'; \
-                      frame-ancestors 'none'; base-uri 'none'";
 
 /// Frame of each page.
 pub(super) struct Frame {
@@ -85,7 +78,7 @@ pub(super) async fn page<T: Template>(
     let made = tokio::task::spawn_blocking(move || rendered(&make()));
     let text = made.await.map_err(|_| Problem::internal())??;
     let mut answer = if status == StatusCode::OK {
-        in_turn(permit, call, KIND, Caching::OnePerson, text)?
+        in_turn(permit, call, MEDIA_TYPE, Caching::OnePerson, text)?
     } else {
         let place = permit.end(text.len() > MAX_UNCOUNTED_BYTES)?;
         (status, Body::from(place.hold(text.into_bytes()))).into_response()
@@ -104,29 +97,6 @@ pub(super) fn rendered(page: &impl Template) -> Result<String, Problem> {
         tracing::error!(%error, "cannot render a page");
         Problem::internal()
     })
-}
-
-/// Response with a status and markup.
-pub fn markup(status: StatusCode, text: String) -> Response {
-    let mut response = (status, text).into_response();
-    set_page_headers(&mut response);
-    response
-}
-
-/// Adds the headers of pages, and marks the response so that it gets their policy.
-fn set_page_headers(response: &mut Response) {
-    browser_policy::mark_page(response, POLICY);
-    let headers = response.headers_mut();
-    let fixed = [
-        (header::CONTENT_TYPE, KIND),
-        (header::CACHE_CONTROL, "private, no-cache"),
-        // Forms need their Origin; other sites learn nothing.
-        (header::REFERRER_POLICY, "same-origin"),
-    ];
-    for (name, value) in fixed {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
 }
 
 /// Redirects a browser after its form was processed.

@@ -4,6 +4,7 @@
 use std::sync::LazyLock;
 
 use axum::response::{IntoResponse, Response};
+use feedsync_http::pages;
 use http::{HeaderValue, StatusCode, header};
 
 use crate::access::call::Call;
@@ -20,18 +21,11 @@ pub(super) struct Asset {
     tag: EntityTag,
 }
 
-pub(super) static STYLE: LazyLock<Asset> = LazyLock::new(|| {
-    Asset::new("style", "css", "text/css; charset=utf-8", include_str!("../../web/style.css"))
-});
+pub(super) static STYLE: LazyLock<Asset> =
+    LazyLock::new(|| Asset::new("style", "css", "text/css; charset=utf-8", pages::STYLE));
 
-pub(super) static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
-    Asset::new(
-        "script",
-        "js",
-        "text/javascript; charset=utf-8",
-        include_str!("../../web/script.js"),
-    )
-});
+pub(super) static SCRIPT: LazyLock<Asset> =
+    LazyLock::new(|| Asset::new("script", "js", "text/javascript; charset=utf-8", pages::SCRIPT));
 
 /// Script for keyboard shortcuts, and for marks without leaving the page.
 pub(super) static READING: LazyLock<Asset> = LazyLock::new(|| {

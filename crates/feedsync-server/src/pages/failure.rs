@@ -5,13 +5,14 @@ use askama::Template;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use feedsync_http::ProblemDescription;
+use feedsync_http::pages::markup;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::http::media_types::essence;
 use crate::http::paths;
-use crate::http::problem::ProblemDescription;
 use crate::hub::Hub;
-use crate::pages::answer::{markup, rendered, see_other};
+use crate::pages::answer::{rendered, see_other};
 use crate::pages::assets::STYLE;
 use crate::pages::return_target::ReturnTarget;
 

@@ -5,9 +5,10 @@ use std::time::Instant;
 use feedsync_core::{Payload, Version};
 use feedsync_formats::{Entry, entry};
 
+use feedsync_http::pages::{Side, sides};
+
 use crate::http::html::content::cut;
 use crate::pages::answer::Time;
-use crate::pages::differences::{Side, sides};
 
 /// A conflict and the winner.
 pub(super) struct Pair {

@@ -9,9 +9,9 @@ use super::samples::{
 };
 use super::{Constructor, wait};
 use crate::{
-    ChangeNumber, Collection, CollectionChange, Digest, Moment, NewCollection, NewRemote, Origin,
-    PageLimit, PushRefusal, Put, RemoteId, RemoteState, Selection, ItemStore, StoreError, Subscription,
-    Write,
+    ChangeNumber, Collection, CollectionChange, Digest, ItemStore, Moment, NewCollection,
+    NewRemote, Origin, PageLimit, PushRefusal, Put, RemoteId, RemoteState, Selection, StoreError,
+    Subscription, Write,
 };
 
 /// Names, titles and settings are stored; a name can be used once only.

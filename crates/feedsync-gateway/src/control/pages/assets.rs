@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use axum::extract::Path;
 use axum::response::{IntoResponse as _, Response};
-use feedsync_server::{Problem, theme};
+use feedsync_http::{Problem, pages};
 use feedsync_store::Digest;
 use http::{HeaderValue, header};
 
@@ -20,11 +20,11 @@ pub(super) struct Asset {
 const OWN: &str = include_str!("../../../web/gateway.css");
 
 pub(super) static STYLE: LazyLock<Asset> = LazyLock::new(|| {
-    Asset::new("style", "css", "text/css; charset=utf-8", [theme::STYLE, OWN].concat())
+    Asset::new("style", "css", "text/css; charset=utf-8", [pages::STYLE, OWN].concat())
 });
 
 pub(super) static SCRIPT: LazyLock<Asset> = LazyLock::new(|| {
-    Asset::new("script", "js", "text/javascript; charset=utf-8", theme::SCRIPT.to_owned())
+    Asset::new("script", "js", "text/javascript; charset=utf-8", pages::SCRIPT.to_owned())
 });
 
 impl Asset {

@@ -9,8 +9,8 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use feedsync_bitsy::event::headers_text;
 use feedsync_bitsy::interceptor::Content;
-use feedsync_server::Problem;
-use feedsync_server::theme::{Piece, Side, sides};
+use feedsync_http::Problem;
+use feedsync_http::pages::{Piece, Side, sides};
 use http::{HeaderMap, StatusCode};
 
 use super::super::Control;

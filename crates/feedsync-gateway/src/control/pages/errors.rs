@@ -5,7 +5,7 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_server::Problem;
+use feedsync_http::Problem;
 use http::{HeaderMap, StatusCode, Uri};
 
 use super::super::Control;

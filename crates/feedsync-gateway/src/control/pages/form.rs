@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::body::{Body, to_bytes};
-use feedsync_server::Problem;
+use feedsync_http::Problem;
 use http::{HeaderMap, StatusCode, header};
 
 use super::super::sessions::Session;

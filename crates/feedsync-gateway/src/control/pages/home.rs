@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 use feedsync_bitsy::interceptor::{self, Policy};
 use feedsync_bitsy::subscription::state::State as Stands;
-use feedsync_server::Problem;
+use feedsync_http::Problem;
 use http::{HeaderMap, StatusCode, Uri};
 
 use super::super::Control;

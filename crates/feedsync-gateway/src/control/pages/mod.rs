@@ -17,7 +17,7 @@ use axum::Router;
 use axum::body::to_bytes;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
-use feedsync_server::{Problem, theme};
+use feedsync_http::{Problem, pages};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::Value;
 
@@ -105,7 +105,7 @@ fn shown(status: StatusCode, page: &impl Template) -> Result<Response, Problem> 
         tracing::error!(%error, "cannot render a page");
         Problem::unavailable("the page could not be created; the log of the gateway has the reason")
     })?;
-    Ok(theme::markup(status, text))
+    Ok(pages::markup(status, text))
 }
 
 /// Redirects a browser after its form was processed (303).

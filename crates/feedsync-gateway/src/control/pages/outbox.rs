@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 use feedsync_bitsy::interceptor::{EditStatus, Entity};
 use feedsync_bitsy::outbox::Edit;
-use feedsync_server::Problem;
+use feedsync_http::Problem;
 use http::{HeaderMap, StatusCode, Uri};
 
 use super::super::Control;

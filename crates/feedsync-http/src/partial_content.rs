@@ -8,7 +8,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, Method, header};
 
-use crate::http::problem::Problem;
+use crate::problem::Problem;
 
 /// Refuses a request that carries a part where a whole representation is read.
 pub fn refuse(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
@@ -24,7 +24,7 @@ pub fn refuse(method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 /// Middleware that refuses partial uploads.
-pub(crate) async fn refused(request: Request, next: Next) -> Response {
+pub async fn refused(request: Request, next: Next) -> Response {
     match refuse(request.method(), request.headers()) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),

@@ -7,11 +7,11 @@ tokio::task_local! {
 }
 
 /// Id of the current request.
-pub(crate) fn current() -> Option<Arc<str>> {
+pub fn current() -> Option<Arc<str>> {
     CURRENT.try_with(Arc::clone).ok()
 }
 
 /// Runs a future as part of the request with this id.
-pub(crate) async fn scope<T>(id: Arc<str>, handled: impl Future<Output = T>) -> T {
+pub async fn scope<T>(id: Arc<str>, handled: impl Future<Output = T>) -> T {
     CURRENT.scope(id, handled).await
 }

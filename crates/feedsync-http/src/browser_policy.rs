@@ -18,7 +18,7 @@ const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resour
 struct OwnPage(&'static str);
 
 /// Marks a response as one of our own pages, with its content security policy.
-pub(crate) fn mark_page(response: &mut Response, policy: &'static str) {
+pub fn mark_page(response: &mut Response, policy: &'static str) {
     response.extensions_mut().insert(OwnPage(policy));
 }
 

@@ -46,7 +46,7 @@ impl LocalProof {
 
     /// Whether a request shows it exactly once. Digests are compared, so that the time of the comparison
     /// reveals nothing about the proof.
-    pub(crate) fn is_shown(&self, headers: &HeaderMap) -> bool {
+    pub fn is_shown(&self, headers: &HeaderMap) -> bool {
         let mut shown = headers.get_all(LOCAL_PROOF).iter();
         let (Some(value), None) = (shown.next(), shown.next()) else { return false };
         Digest::of(value.as_bytes()) == Digest::of(self.0.as_bytes())

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
-use crate::http::problem::Problem;
+use crate::problem::Problem;
 
 /// Requested part of a representation.
 #[derive(Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub fn requested_range(
 
 impl Validators<'_> {
     /// Validators of a representation without a date.
-    pub(crate) fn tag(tag: &HeaderValue) -> Validators<'_> {
+    pub fn tag(tag: &HeaderValue) -> Validators<'_> {
         Validators { tag: Some(tag), modified: None }
     }
 
@@ -60,12 +60,12 @@ impl Validators<'_> {
 }
 
 /// Value of `Content-Range` for a part of so many bytes.
-pub(crate) fn place(part: &Range<u64>, length: u64) -> HeaderValue {
+pub fn content_range(part: &Range<u64>, length: u64) -> HeaderValue {
     header_value(format!("bytes {}-{}/{length}", part.start, part.end.saturating_sub(1)))
 }
 
 /// Response to a request for bytes past the end: 416 with the length.
-pub(crate) fn not_there(length: u64) -> Problem {
+pub fn unsatisfiable(length: u64) -> Problem {
     Problem::new(
         StatusCode::RANGE_NOT_SATISFIABLE,
         "range",
@@ -204,7 +204,7 @@ mod tests {
             panic!("it is there")
         };
         assert_eq!(part, 4_294_967_301..length);
-        assert_eq!(place(&part, length), "bytes 4294967301-4294967305/4294967306");
+        assert_eq!(content_range(&part, length), "bytes 4294967301-4294967305/4294967306");
         headers.insert(header::RANGE, HeaderValue::from_static("bytes=4294967306-"));
         assert_eq!(
             requested_range(&headers, Validators::default(), length),
