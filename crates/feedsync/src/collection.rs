@@ -148,7 +148,7 @@ impl<T: Content> Collection<T> {
     ///
     /// [`Error::ItemExists`] if the collection has the id, even deleted; [`Error::Content`].
     pub async fn add_as(&self, id: &ItemId, content: T) -> Result<Item<T>, Error> {
-        let payload = self.write(id, &content, None).await?;
+        let payload = self.write(id, &content, None, &[]).await?;
         let creation = Creation::default();
         let added = self.endpoint().add(&self.name, id.clone(), creation, payload).await;
         edited(id, added)
@@ -191,7 +191,7 @@ impl<T: Content> Collection<T> {
     /// [`Error::NoItem`], [`Error::Content`], and [`Error::Edit`] for an item that had all its updates.
     pub async fn update(&self, item: &Item<T>) -> Result<Item<T>, Error> {
         let (id, seen) = (item.id(), item.version());
-        let payload = self.write(id, item.content(), Some(&seen.payload)).await?;
+        let payload = self.write(id, item.content(), Some(&seen.payload), &[]).await?;
         if payload == seen.payload {
             let now = self.endpoint().item(&self.name, id).await?;
             return read(id, now.item);
@@ -217,16 +217,17 @@ impl<T: Content> Collection<T> {
         self.update(&item).await
     }
 
-    /// Writes content for an item.
+    /// Writes content for an item that replaces one version, and perhaps others.
     pub(crate) async fn write(
         &self,
         id: &ItemId,
         content: &T,
         before: Option<&Payload>,
+        replaced: &[&Payload],
     ) -> Result<Payload, Error> {
         let format = self.stored().await?.format;
         let now = self.endpoint().environment().now().timestamp();
-        let target = Target { id, format, now, before };
+        let target = Target { id, format, now, before, replaced };
         written(content, &target).map_err(|source| content_error(id, source))
     }
 }

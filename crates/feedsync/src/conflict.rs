@@ -138,14 +138,15 @@ impl<T> Conflict<T> {
         Resolution { seen: self.seen, choice }
     }
 
-    /// Replaces all versions by a new content.
+    /// Replaces all versions by a new content. Members that a type `T` does not know come from all of them.
     pub fn replace(self, content: T) -> Resolution<T> {
         Resolution { seen: self.seen, choice: Choice::Content(content) }
     }
 
     /// Merges the versions: `merge` gets the winner, or what it made so far, and the next version. Deletions add
-    /// nothing. If one version is left it is kept as it is, and if all are deletions the winner is. The result holds only
-    /// what `merge` returns; members that a type `T` does not know come from the winner.
+    /// nothing. If one version is left it is kept as it is, and if all are deletions the winner is. The result holds
+    /// what `merge` returns, and the members of all these versions that a type `T` does not know; where several versions
+    /// have one, that of the first stays.
     pub fn keep_both(self, mut merge: impl FnMut(&T, &T) -> T) -> Resolution<T> {
         let live: Vec<_> = self.versions.iter().enumerate().filter(|(_, it)| !it.deleted).collect();
         let merged = match live[..] {
@@ -238,7 +239,12 @@ impl<T: Content> Collection<T> {
             Choice::Winner => Keep::Winner,
             Choice::Conflict(position) => Keep::Conflict(position),
             Choice::Content(content) => {
-                let payload = self.write(&seen.id, &content, Some(&seen.winner.payload)).await?;
+                let others: Vec<_> =
+                    seen.ranked_conflicts().into_iter().map(|(_, it)| it).collect();
+                let others = others.iter().filter(|it| !it.deleted);
+                let others: Vec<_> = others.map(|it| &it.payload).collect();
+                let winner = Some(&seen.winner.payload);
+                let payload = self.write(&seen.id, &content, winner, &others).await?;
                 Keep::Content { payload, deleted: Some(false) }
             }
         };

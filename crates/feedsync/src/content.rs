@@ -2,6 +2,7 @@
 
 mod entry;
 mod json;
+mod patch;
 mod payload;
 
 use feedsync_core::{Format, ItemId, Payload, Timestamp};
@@ -76,6 +77,9 @@ pub struct Target<'a> {
     /// The item's content before the edit; `None` for a new item. An edit should keep the parts of it that the type
     /// of the content does not have, since other applications may have written them.
     pub before: Option<&'a Payload>,
+    /// Other versions of the item that the edit replaces, when it resolves a conflict. An edit should take over the
+    /// parts of them that neither it nor the type of the content has.
+    pub replaced: &'a [&'a Payload],
 }
 
 /// Why a content cannot be read or written.

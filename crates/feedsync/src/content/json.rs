@@ -8,9 +8,15 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Content, ContentError, Target, entry::revised};
+use super::entry::revised;
+use super::patch::{patched, unknown, with_unknown, without};
+use super::{Content, ContentError, Target};
 
-/// JSON objects. An item in another format shows what all formats have (`title`, `content`, `links` and so on), and
+/// JSON objects. An edit keeps the text of what it does not change, with all digits of its numbers: a [`Value`] shows
+/// numbers beyond 64 bits rounded, and only an edit of such a number itself stores it so. In lists that holds for
+/// elements at both ends of what was added or removed.
+///
+/// An item in another format shows what all formats have (`title`, `content`, `links` and so on), and
 /// an edit can change its `title` and its `content`.
 impl Content for Value {
     const FORMAT: Format = Format::Json;
@@ -26,8 +32,15 @@ impl Content for Value {
         }
         match target.before {
             Some(before) if before.format != Format::Json => self.written_into(before, target),
-            Some(before) if Self::read(before).is_ok_and(|old| old == *self) => Ok(before.clone()),
-            _ => Ok(Payload::new(Format::Json, self.to_string())),
+            Some(before) => match Self::read(before) {
+                Ok(old) if old == *self => Ok(before.clone()),
+                Ok(old) => {
+                    let text = patched(&before.text, &old.to_string(), &self.to_string());
+                    Ok(Payload::new(Format::Json, text))
+                }
+                Err(_) => Ok(Payload::new(Format::Json, self.to_string())),
+            },
+            None => Ok(Payload::new(Format::Json, self.to_string())),
         }
     }
 }
@@ -73,8 +86,19 @@ fn shown(payload: &Payload) -> String {
 
 /// A type of the application that is written as a JSON object.
 ///
-/// Members of an item that the type does not have stay as they are when the item is edited, so that versions of an
-/// application can add members.
+/// An edit changes what the type writes otherwise than before, and keeps all other text of the item, at any depth:
+///
+/// - members that the type does not have, so that versions of an application can add members;
+/// - members under another name (`#[serde(alias)]`), and numbers in another notation or with more digits than the type
+///   has, until the application changes them;
+/// - members that the item does not have and that have a default (`#[serde(default)]`) are not added, until the
+///   application changes them.
+///
+/// So an update with an unchanged value changes nothing. In a list, elements keep their text if no other
+/// elements were added or removed between them. A type should write equal values alike: a `HashSet` does not.
+///
+/// Where several versions are merged or replaced ([`Conflict`](crate::Conflict)), members that the type does not have
+/// come from all of them; of one that several versions have, the winner's stays.
 ///
 /// ```
 /// use feedsync::{Json, Replica};
@@ -106,20 +130,57 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Content for Json<T> {
     }
 
     fn write(&self, target: &Target<'_>) -> Result<Payload, ContentError> {
-        let mut new = serde_json::to_value(&self.0).map_err(ContentError::caused_by)?;
-        // Members that the type knows are those that it writes for the old content.
-        if let Some(before) = target.before
-            && let (Value::Object(old), Ok(known)) = (Value::read(before)?, Self::read(before))
-            && let Ok(Value::Object(known)) = serde_json::to_value(&known.0)
-            && let Some(members) = new.as_object_mut()
-        {
-            let unknown = old.into_iter().filter(|(name, _)| !known.contains_key(name));
-            for (name, value) in unknown {
-                members.entry(name).or_insert(value);
+        let new = text_of(&self.0)?;
+        let Some(before) = target.before else { return Ok(Payload::new(Format::Json, new)) };
+        let old = shown(before);
+        // A type that cannot read the old content replaces it.
+        let known = Self::read(before).ok().map(|known| text_of(&known.0)).transpose()?;
+        let mut text = match &known {
+            Some(known) => Self::edited(&old, known, &new),
+            None => new.clone(),
+        };
+        for other in target.replaced {
+            if let Ok(known) = Self::read(other) {
+                text = with_unknown(&text, &shown(other), &text_of(&known.0)?);
             }
         }
-        new.write(target)
+        match before.format {
+            _ if text == old => Ok(before.clone()),
+            Format::Json => Ok(Payload::new(Format::Json, text)),
+            _ => {
+                let value: Value = serde_json::from_str(&text).map_err(ContentError::caused_by)?;
+                value.written_into(before, target)
+            }
+        }
     }
+}
+
+impl<T: Serialize + DeserializeOwned> Json<T> {
+    /// The old text with the edit that made `new` of `known`.
+    fn edited(old: &str, known: &str, new: &str) -> String {
+        let reads_as = |text: &str, expected: &str| {
+            let read = serde_json::from_str::<T>(text).ok();
+            read.and_then(|read| text_of(&read).ok()).is_some_and(|text| text == expected)
+        };
+        let text = patched(old, known, new);
+        if text == *old || reads_as(&text, new) {
+            return text;
+        }
+        // The type reads members under other names than it writes: they make way for those that it writes.
+        let aliases = unknown(old, known);
+        let aliases = aliases.iter().filter(|name| !reads_as(&without(old, name), known));
+        let old = aliases.fold(old.to_owned(), |text, name| without(&text, name));
+        let text = patched(&old, known, new);
+        if reads_as(&text, new) {
+            return text;
+        }
+        // The edit does not change one of them, so that it is missing now.
+        patched(&with_unknown(&old, known, "{}"), known, new)
+    }
+}
+
+fn text_of<T: Serialize>(content: &T) -> Result<String, ContentError> {
+    serde_json::to_string(content).map_err(ContentError::caused_by)
 }
 
 impl<T> Deref for Json<T> {

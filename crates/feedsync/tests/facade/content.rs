@@ -6,7 +6,7 @@ use feedsync::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::scene::{conflicting, titled, titles, todo};
+use crate::scene::{conflicting, only_conflict, titled, titles, todo};
 
 #[tokio::test]
 async fn json_that_no_feed_can_hold_is_refused_and_changes_nothing() {
@@ -79,6 +79,89 @@ async fn members_that_a_type_does_not_have_stay_when_it_edits() {
     tasks.change(&id, |task| task.note = None).await.unwrap();
     let expected = json!({"title": "Oat milk", "colour": "white"});
     assert_eq!(*todo.get(&id).await.unwrap().unwrap(), expected);
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Place {
+    #[serde(alias = "label")]
+    name: String,
+    #[serde(default)]
+    visited: bool,
+    height: f64,
+    #[serde(default)]
+    of: Parts,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Parts {
+    #[serde(default)]
+    count: u128,
+}
+
+/// Texts of an item and of the item after an edit by a type.
+async fn edited(before: &str, edit: impl FnOnce(&mut Place) + Send) -> String {
+    let bytes = todo().await.of::<Payload>();
+    let id = bytes.add(Payload::new(Format::Json, before)).await.unwrap();
+    bytes.of::<Json<Place>>().change(&id, |place| edit(place)).await.unwrap();
+    bytes.get(&id).await.unwrap().unwrap().text.to_string()
+}
+
+#[tokio::test]
+async fn type_changes_no_text_but_that_of_its_edit() {
+    let large = "340282366920938463463374607431768211455";
+    let before = format!(
+        "{{\"label\": \"A\", \"x\": 123456789012345678901234567890, \"height\": 1.50e2, \
+         \"of\": {{\"y\": 1e400, \"count\": {large}}}}}"
+    );
+    assert_eq!(edited(&before, |_| {}).await, before);
+    let after = edited(&before, |place| place.height = 2.0).await;
+    assert!(after.contains("\"label\":\"A\"") && !after.contains("visited"), "{after}");
+    assert!(after.contains("\"x\":123456789012345678901234567890"), "{after}");
+    assert!(after.contains("\"height\":2.0") && after.contains("\"y\": 1e400"), "{after}");
+    let after = edited(&before, |place| place.of.count -= 1).await;
+    assert!(after.contains("\"height\":1.50e2") && after.contains("\"y\":1e400"), "{after}");
+    assert!(after.contains(&large.replace("455", "454")), "{after}");
+    // The name that the type writes takes the place of the other one.
+    let after = edited(&before, |place| place.name = "B".to_owned()).await;
+    assert!(after.contains("\"name\":\"B\"") && !after.contains("label"), "{after}");
+    assert!(after.contains("\"x\":123456789012345678901234567890"), "{after}");
+    assert!(after.contains("\"height\":1.50e2") && after.contains("1e400"), "{after}");
+}
+
+#[tokio::test]
+async fn edit_of_a_value_keeps_the_digits_of_other_numbers() {
+    let bytes = todo().await.of::<Payload>();
+    let before = "{\"n\": 123456789012345678901234567890, \"l\": [0.10000000000000000001, 2]}";
+    let id = bytes.add(Payload::new(Format::Json, before)).await.unwrap();
+    let values = bytes.of::<Value>();
+    values.change(&id, |_| {}).await.unwrap();
+    assert_eq!(&*bytes.get(&id).await.unwrap().unwrap().text, before);
+    values.change(&id, |item| item["title"] = json!("Milk")).await.unwrap();
+    values.change(&id, |item| item["l"][1] = json!(3)).await.unwrap();
+    let expected = "{\"n\":123456789012345678901234567890,\"l\":[0.10000000000000000001,3],\"title\":\"Milk\"}";
+    assert_eq!(&*bytes.get(&id).await.unwrap().unwrap().text, expected);
+}
+
+#[tokio::test]
+async fn merge_keeps_the_members_of_all_versions_that_a_type_does_not_have() {
+    let todo = todo().await;
+    let one = json!({"title": "Milk", "colour": "white"});
+    let other = json!({"title": "Oat milk", "note": "x", "shop": "corner", "colour": "oat"});
+    let id = conflicting(&todo, one, other).await;
+    let tasks = todo.of::<Json<Task>>();
+    let conflict = only_conflict(&todo).await;
+    let colour = conflict.versions()[0].content["colour"].clone();
+    for conflict in tasks.conflicts().await.unwrap() {
+        let merge = |one: &Json<Task>, other: &Json<Task>| {
+            let title = format!("{}{}", one.title.len(), other.title.len());
+            Json(Task { title, note: None })
+        };
+        tasks.resolve(conflict.keep_both(merge)).await.unwrap();
+    }
+    let merged = todo.get(&id).await.unwrap().unwrap();
+    assert!(merged["title"] == "48" || merged["title"] == "84", "{merged:?}");
+    assert_eq!((&merged["shop"], &merged["edited"]), (&json!("corner"), &json!(true)));
+    assert_eq!((&merged["colour"], merged.get("note")), (&colour, None));
 }
 
 #[tokio::test]
