@@ -49,10 +49,12 @@ pub enum SyncError {
         url: String,
     },
     /// The remote was removed in the meantime.
-    #[error("the remote of {collection} was removed in the meantime")]
+    #[error("the remote {url} of {collection} was removed in the meantime")]
     Forgotten {
         /// The collection of the remote.
         collection: CollectionName,
+        /// Address of the remote.
+        url: String,
     },
     /// The disk of this endpoint is full. Changes made here were still offered, if the remote accepts them.
     #[error(

@@ -107,10 +107,12 @@ impl Session {
         dry_run: bool,
     ) -> Result<SyncReport, SyncError> {
         let known = self.endpoint.remotes(Some(&remote.collection)).await?;
-        let remote = known
-            .into_iter()
-            .find(|known| known.id == remote.id)
-            .ok_or_else(|| SyncError::Forgotten { collection: remote.collection.clone() })?;
+        let remote = known.into_iter().find(|known| known.id == remote.id).ok_or_else(|| {
+            SyncError::Forgotten {
+                collection: remote.collection.clone(),
+                url: shown_text(&remote.url),
+            }
+        })?;
         let mut direction = direction;
         if remote.subscription.is_some() {
             direction.push = false;

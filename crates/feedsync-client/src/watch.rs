@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use feedsync_fetch::address;
+use feedsync_fetch::{address, shown_text};
 use feedsync_store::{Moment, Notices, Remote, RemoteState};
 use tokio::time::{Instant, sleep_until};
 
@@ -176,9 +176,10 @@ impl Watch {
         let collection = &self.remote.collection;
         let known = self.session.endpoint().remotes(Some(collection)).await?;
         let found = known.into_iter().find(|known| known.id == self.remote.id);
-        found
-            .map(|found| found.state)
-            .ok_or_else(|| SyncError::Forgotten { collection: collection.clone() })
+        found.map(|found| found.state).ok_or_else(|| SyncError::Forgotten {
+            collection: collection.clone(),
+            url: shown_text(&self.remote.url),
+        })
     }
 
     /// Whether local changes have not been offered yet.

@@ -41,6 +41,14 @@ pub enum Error {
     /// The caller named a collection that was removed.
     #[error("the replica has no collection {0}")]
     NoCollection(String),
+    /// The caller named a remote that the collection does not have, or that was removed meanwhile.
+    #[error("{collection} has no remote {url}")]
+    NoRemote {
+        /// Name of the collection.
+        collection: String,
+        /// The address, without credentials.
+        url: String,
+    },
     /// The caller named an item that the collection does not have.
     #[error("{collection} has no item {id}")]
     NoItem {

@@ -209,6 +209,8 @@ mod error;
 mod feed;
 mod item;
 mod listing;
+#[cfg(feature = "http")]
+mod remotes;
 mod replica;
 mod report;
 #[cfg(feature = "http")]
@@ -228,6 +230,8 @@ pub use error::Error;
 pub use feed::MAX_FEED_BYTES;
 pub use item::{Item, Items};
 pub use listing::{Change, MAX_BYTES, MAX_ITEMS, Page, Position};
+#[cfg(feature = "http")]
+pub use remotes::Remote;
 pub use replica::{Replica, ReplicaName};
 pub use report::{RefusedItem, SyncReport};
 #[cfg(feature = "http")]

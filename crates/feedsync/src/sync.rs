@@ -10,7 +10,7 @@ use feedsync_fetch::{
     FetchError, Fetcher, Login as ClientLogin, LoginError, LoginOrigin, Logins, Policy, Private,
     address, shown_text,
 };
-use feedsync_store::{NewRemote, Remote, StoreError};
+use feedsync_store::{Remote, StoreError};
 use http::StatusCode;
 
 use crate::collection::Collection;
@@ -84,8 +84,8 @@ impl<T> Collection<T> {
     /// Brings the collection in step with a remote: first it receives, then it sends.
     ///
     /// `url` is the address of a collection of a hub, such as `https://hub.example/collections/todo`, or of a FeedSync
-    /// feed on any web server, which is only read. The replica stores how far it is with each address, so that the next
-    /// call moves what has changed.
+    /// feed on any web server, which is only read. The replica stores how far it is with each address
+    /// ([`remotes`](Self::remotes)), so that the next call moves what has changed.
     ///
     /// The future may be dropped at any moment: what has arrived stays. A remote that refuses changes from here is still
     /// read; each result has a [warning](SyncReport::warnings) then. The changes are offered again as soon as there are
@@ -113,29 +113,11 @@ impl<T> Collection<T> {
         Ok(Following { session, remote, idle: Some(watch), running: None })
     }
 
-    async fn session(&self, url: &str) -> Result<(Session, Remote), Error> {
-        address(url).map_err(fetch_error)?;
+    pub(crate) async fn session(&self, url: &str) -> Result<(Session, Remote), Error> {
+        let url = address(url).map_err(fetch_error)?;
         let fetcher = self.replica().connections.fetcher().map_err(fetch_error)?;
         let session = Session::new(self.endpoint().clone(), fetcher);
-        Ok((session, self.remote(url).await?))
-    }
-
-    /// The remote of an address. The store has its state.
-    async fn remote(&self, url: &str) -> Result<Remote, Error> {
-        let (endpoint, collection) = (self.endpoint(), self.stored_name());
-        loop {
-            let known = endpoint.remotes(Some(collection)).await?;
-            if let Some(known) = known.into_iter().find(|remote| remote.url == url) {
-                return Ok(known);
-            }
-            let (collection, url) = (collection.clone(), url.to_owned());
-            let new = NewRemote { collection, name: None, url, subscription: None };
-            match endpoint.add_remote(new).await {
-                // Another call was faster.
-                Err(StoreError::RemoteExists(_)) => {}
-                added => return Ok(added?),
-            }
-        }
+        Ok((session, self.remote_at(&url).await?))
     }
 }
 
@@ -242,6 +224,9 @@ fn sync_error(error: SyncError) -> Error {
     match error {
         SyncError::Fetch(error) => fetch_error(error),
         SyncError::Endpoint(error) => error.into(),
+        SyncError::Forgotten { collection, url } => {
+            Error::NoRemote { collection: collection.to_string(), url }
+        }
         SyncError::DiskFull { .. } => StoreError::Full.into(),
         error @ SyncError::NotYet { .. } => Error::Busy(Box::new(error)),
         error => Error::Remote(Box::new(error)),

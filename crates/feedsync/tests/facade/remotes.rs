@@ -167,6 +167,39 @@ async fn following_begins_at_once_also_after_failures_of_earlier_runs() {
     assert!(first.expect("it does not wait").unwrap_err().is_offline());
 }
 
+#[tokio::test]
+async fn spellings_of_one_address_are_one_remote_which_can_be_listed_and_removed() {
+    let (hub, todo) = (Hub::new().await, todo().await);
+    let id = todo.add(titled("Milk")).await.unwrap();
+    let spellings = [hub.url(), format!("{}/", hub.url()), format!("{}#top", hub.url())];
+    for (url, sent) in spellings.iter().zip([1, 0, 0]) {
+        assert_eq!(todo.sync(url).await.unwrap().sent, sent, "{url}");
+    }
+    let remotes = todo.remotes().await.unwrap();
+    assert_eq!(remotes.iter().map(|remote| &remote.url).collect::<Vec<_>>(), [&hub.url()]);
+    assert!(remotes[0].succeeded.is_some() && remotes[0].failure.is_none());
+    for url in ["https://Hub.Example:443/todo/", "HTTPS://hub.example/todo"] {
+        let mut following = todo.follow(url).await.unwrap();
+        assert_eq!(todo.remotes().await.unwrap().len(), 2, "{url}");
+        if !url.ends_with('/') {
+            todo.remove_remote("https://hub.example/todo/").await.unwrap();
+            let gone = following.next().await;
+            assert!(matches!(gone, Err(Error::NoRemote { .. })), "{gone:?}");
+        }
+    }
+    let again = todo.remove_remote("https://hub.example/todo").await;
+    assert!(matches!(again, Err(Error::NoRemote { .. })), "{again:?}");
+    let other = format!("{}?x=1", hub.url());
+    assert!(matches!(todo.remove_remote(&other).await, Err(Error::NoRemote { .. })));
+
+    // A remote that was removed begins anew, and nothing is lost.
+    todo.remove_remote(&hub.url()).await.unwrap();
+    assert!(todo.remotes().await.unwrap().is_empty());
+    hub.todo.change(&id, |item| *item = titled("Oat milk")).await.unwrap();
+    assert_eq!(todo.sync(&hub.url()).await.unwrap().received, 1);
+    assert_eq!(versions(&todo).await, versions(&hub.todo).await);
+}
+
 /// A server that answers everything alike; its address.
 async fn answering(
     status: StatusCode,
