@@ -9,6 +9,7 @@ use feedsync_client::replicate::{
 };
 use feedsync_couch::replication::RejectedDocument;
 use feedsync_endpoint::bridge::{BridgeError, BridgeReport};
+use feedsync_endpoint::documents::DocumentsError;
 
 use crate::collection::Collection;
 use crate::error::Error;
@@ -100,7 +101,10 @@ impl Replicated {
 fn bridge_error(error: BridgeError) -> Error {
     match error {
         BridgeError::Endpoint(error) => error.into(),
-        BridgeError::Documents(error) => Error::Remote(Box::new(error)),
+        BridgeError::Documents(DocumentsError::Store(error)) => error.into(),
+        BridgeError::Documents(error @ DocumentsError::Refused(_)) => {
+            Error::Device(Box::new(error))
+        }
     }
 }
 
@@ -115,4 +119,17 @@ impl ReplicationProgress for Silent {
     fn refused(&self, _refused: &RejectedDocument) {}
 
     fn replicated(&self, _documents: u64) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use feedsync_store::StoreError;
+
+    use super::*;
+
+    #[test]
+    fn failure_of_the_local_database_is_not_that_of_the_remote() {
+        let full = bridge_error(BridgeError::Documents(DocumentsError::Store(StoreError::Full)));
+        assert!(matches!(full, Error::Store(StoreError::Full)), "{full:?}");
+    }
 }

@@ -135,6 +135,10 @@ pub enum Error {
     /// The remote asked for a pause, or is overloaded; synchronize again later. Items that had arrived are stored.
     #[error(transparent)]
     Busy(Box<dyn StdError + Send + Sync>),
+    /// This device failed in something else than its store: it cannot make connections, or its database of documents
+    /// refused what was carried into it.
+    #[error(transparent)]
+    Device(Box<dyn StdError + Send + Sync>),
     /// The store failed: its disk is full, it is damaged, or the operating system reported an error. After
     /// [`StoreError::Unknown`] the change may have been made.
     #[error(transparent)]

@@ -243,6 +243,7 @@ pub(crate) fn fetch_error(error: FetchError) -> Error {
         FetchError::Private { url, host } => {
             Error::Address { url, reason: format!("{host} is not a public address") }
         }
+        FetchError::Client(_) => Error::Device(Box::new(error)),
         FetchError::Untrusted { .. } => Error::Untrusted { reason: error.to_string() },
         FetchError::Page { .. } => Error::Page { reason: error.to_string() },
         FetchError::Unreachable { .. }
@@ -253,5 +254,21 @@ pub(crate) fn fetch_error(error: FetchError) -> Error {
         }
         error if error.is_temporary() => Error::Busy(Box::new(error)),
         error => Error::Remote(Box::new(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_of_this_device_and_of_the_caller_are_not_those_of_the_remote() {
+        let client = || FetchError::Client("no certificates".to_owned());
+        assert!(matches!(fetch_error(client()), Error::Device(_)));
+        let sync = sync_error(SyncError::Fetch(client()));
+        assert!(matches!(sync, Error::Device(_)) && !sync.is_temporary(), "{sync:?}");
+        let (collection, url) = ("todo".parse().unwrap(), String::new());
+        let forgotten = sync_error(SyncError::Forgotten { collection, url });
+        assert!(matches!(forgotten, Error::NoRemote { .. }), "{forgotten:?}");
     }
 }
