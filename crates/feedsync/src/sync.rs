@@ -1,7 +1,7 @@
 //! Synchronization with a hub, or with a feed on any web server.
 
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use feedsync_client::{
     Direction, NoProgress, Pace, Session, Side, SyncError, SyncReport as ClientReport, Watch,
@@ -12,6 +12,7 @@ use feedsync_fetch::{
 };
 use feedsync_store::{Remote, StoreError};
 use http::StatusCode;
+use tokio::sync::watch;
 
 use crate::collection::Collection;
 use crate::error::Error;
@@ -40,7 +41,11 @@ impl Login {
 
 /// Connections of a replica, made when they are first used.
 #[derive(Default)]
-pub(crate) struct Connections(Mutex<State>);
+pub(crate) struct Connections {
+    state: Mutex<State>,
+    /// Notifies those who follow a remote of a new login.
+    signed_in: watch::Sender<()>,
+}
 
 #[derive(Default)]
 struct State {
@@ -50,7 +55,7 @@ struct State {
 
 impl Connections {
     pub(crate) fn fetcher(&self) -> Result<Fetcher, FetchError> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(fetcher) = &state.fetcher {
             return Ok(fetcher.clone());
         }
@@ -60,15 +65,18 @@ impl Connections {
     }
 
     fn sign_in(&self, origin: LoginOrigin, login: ClientLogin) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.logins.keep(origin, login);
         state.fetcher = None;
+        drop(state);
+        self.signed_in.send_replace(());
     }
 }
 
 impl Replica {
     /// Uses a login for the server of an address, as long as this replica is open. It is sent over `https`, or to this
-    /// machine, and never to another server.
+    /// machine, and never to another server. Whatever is [followed](Collection::follow) begins again at once, with the
+    /// login.
     ///
     /// # Errors
     ///
@@ -108,9 +116,11 @@ impl<T> Collection<T> {
     ///
     /// [`Error::Address`] for an address that cannot be, [`Error::Store`].
     pub async fn follow(&self, url: &str) -> Result<Following, Error> {
+        let connections = Arc::clone(&self.replica().connections);
+        let signed_in = connections.signed_in.subscribe();
         let (session, remote) = self.session(url).await?;
-        let watch = Watch::new(session.clone(), remote.clone(), Direction::BOTH, Pace::default());
-        Ok(Following { session, remote, idle: Some(watch), running: None })
+        let idle = Some(watch_of(&session, &remote));
+        Ok(Following { session, remote, connections, signed_in, idle, running: None })
     }
 
     pub(crate) async fn session(&self, url: &str) -> Result<(Session, Remote), Error> {
@@ -125,6 +135,8 @@ impl<T> Collection<T> {
 pub struct Following {
     session: Session,
     remote: Remote,
+    connections: Arc<Connections>,
+    signed_in: watch::Receiver<()>,
     /// The watch, unless it is running.
     idle: Option<Watch>,
     /// The wait or the synchronization that is under way. It outlives the future of a call.
@@ -162,18 +174,40 @@ impl Following {
     ///
     /// Those of [`Collection::sync`].
     pub async fn next(&mut self) -> Result<SyncReport, Error> {
-        if let Some(mut watch) = self.idle.take() {
-            let (session, remote) = (self.session.clone(), self.remote.clone());
-            self.running = Some(Box::pin(async move {
-                let done = due_synchronization(&mut watch, &session, &remote).await;
-                (watch, done)
-            }));
+        loop {
+            if self.signed_in.has_changed().unwrap_or(false) {
+                self.begin_again()?;
+            }
+            if let Some(mut watch) = self.idle.take() {
+                let (session, remote) = (self.session.clone(), self.remote.clone());
+                self.running = Some(Box::pin(async move {
+                    let done = due_synchronization(&mut watch, &session, &remote).await;
+                    (watch, done)
+                }));
+            }
+            let Some(running) = &mut self.running else { return Err(closed()) };
+            tokio::select! {
+                (watch, done) = running => {
+                    (self.idle, self.running) = (Some(watch), None);
+                    return done;
+                }
+                Ok(()) = self.signed_in.changed() => self.begin_again()?,
+            }
         }
-        let Some(running) = &mut self.running else { return Err(closed()) };
-        let (watch, done) = running.await;
-        (self.idle, self.running) = (Some(watch), None);
-        done
     }
+
+    /// Takes the logins of the replica, and a new watch, which begins at once.
+    fn begin_again(&mut self) -> Result<(), Error> {
+        self.signed_in.mark_unchanged();
+        let fetcher = self.connections.fetcher().map_err(fetch_error)?;
+        self.session = Session::new(self.session.endpoint().clone(), fetcher);
+        (self.idle, self.running) = (Some(watch_of(&self.session, &self.remote)), None);
+        Ok(())
+    }
+}
+
+fn watch_of(session: &Session, remote: &Remote) -> Watch {
+    Watch::new(session.clone(), remote.clone(), Direction::BOTH, Pace::default())
 }
 
 async fn due_synchronization(

@@ -60,22 +60,21 @@ async fn edits_of_two_replicas_meet_at_a_hub() {
     assert!(one.conflicts().await.unwrap().is_empty());
 }
 
-/// A hub that refuses changes is offered them again with the next new one, so that a reader who becomes an editor sends
-/// what waited.
-#[tokio::test]
-async fn changes_that_a_hub_refuses_are_offered_again_with_new_ones() {
-    let (hub, todo) = (Hub::new().await, todo().await);
+/// Gives anna a role in the collection of a hub.
+async fn grant(hub: &Hub, role: Role) {
+    let (user, collection) = (UserName::new("anna").unwrap(), "todo".parse().unwrap());
+    hub.todo.replica().endpoint().grant(Grant { user, collection, role }).await.unwrap();
+}
+
+/// Adds users to a hub, which then lets nobody in without a login: the token of anna, who has a role.
+async fn access(hub: &Hub, role: Role) -> String {
     let endpoint = hub.todo.replica().endpoint();
     let user = |name: &str| UserName::new(name).unwrap();
     for (name, administrator) in [("root", true), ("anna", false)] {
         let new = NewUser { name: user(name), password: None, administrator };
         endpoint.add_user(new).await.unwrap();
     }
-    let role = async |role| {
-        let collection = "todo".parse().unwrap();
-        endpoint.grant(Grant { user: user("anna"), collection, role }).await.unwrap();
-    };
-    role(Role::Reader).await;
+    grant(hub, role).await;
     let new = NewToken {
         user: user("anna"),
         kind: TokenKind::Access,
@@ -83,15 +82,39 @@ async fn changes_that_a_hub_refuses_are_offered_again_with_new_ones() {
         scope: Scope::default(),
         expires: None,
     };
-    let (secret, _) = endpoint.issue_token(new).await.unwrap();
-    todo.replica().sign_in(&hub.url(), Login::token(secret.as_str()).unwrap()).unwrap();
+    endpoint.issue_token(new).await.unwrap().0.as_str().to_owned()
+}
+
+#[tokio::test]
+async fn sign_in_reaches_what_is_followed_already() {
+    let (hub, todo) = (Hub::new().await, todo().await);
+    hub.todo.add(titled("Milk")).await.unwrap();
+    let secret = access(&hub, Role::Editor).await;
+    let mut following = todo.follow(&hub.url()).await.unwrap();
+    let refused = following.next().await;
+    assert!(matches!(refused, Err(Error::Denied { .. })), "{refused:?}");
+    let sign_in = async {
+        tokio::task::yield_now().await;
+        todo.replica().sign_in(&hub.url(), Login::token(secret).unwrap()).unwrap();
+    };
+    let (done, ()) = tokio::join!(following.next(), sign_in);
+    assert_eq!(done.unwrap().received, 1);
+}
+
+/// A hub that refuses changes is offered them again with the next new one, so that a reader who becomes an editor sends
+/// what waited.
+#[tokio::test]
+async fn changes_that_a_hub_refuses_are_offered_again_with_new_ones() {
+    let (hub, todo) = (Hub::new().await, todo().await);
+    let secret = access(&hub, Role::Reader).await;
+    todo.replica().sign_in(&hub.url(), Login::token(secret).unwrap()).unwrap();
     todo.add(titled("Milk")).await.unwrap();
     for _ in 0..3 {
         let report = todo.sync(&hub.url()).await.unwrap();
         assert_eq!(report.sent, 0);
         assert_eq!(report.warnings.len(), 1, "{report:?}");
     }
-    role(Role::Editor).await;
+    grant(&hub, Role::Editor).await;
     // The hub caches rights for a second.
     let mut sent = 0;
     for number in 0..100 {
