@@ -120,7 +120,8 @@
 //!     match watch.next().await? {
 //!         Change::Put(item) => println!("{}", item["title"]),
 //!         Change::Deleted(id) => println!("{id} is gone"),
-//!         Change::Restarted => println!("read all items again"),
+//!         Change::Restarted => println!("forget all items: they follow"),
+//!         Change::Complete => println!("these are all items"),
 //!         _ => {}
 //!     }
 //! # shown += 1;

@@ -32,13 +32,26 @@ pub struct Position {
     /// The purge horizon when the reading began, as long as a reading from the beginning is before it. Up to there
     /// the position counts only while the horizon is the same.
     scan: Option<ChangeNumber>,
+    /// Whether all items are being read again after [`Change::Restarted`].
+    relists: bool,
 }
 
 impl Position {
     /// Position after a change that was read from a collection.
     pub(crate) fn after(collection: &StoredCollection, number: ChangeNumber) -> Self {
         let horizon = collection.horizon;
-        Self { until: collection.until(number), scan: (number < horizon).then_some(horizon) }
+        let scan = (number < horizon).then_some(horizon);
+        Self { until: collection.until(number), scan, relists: false }
+    }
+
+    /// The same position while all items are being read again, or not.
+    pub(crate) fn relisting(self, relists: bool) -> Self {
+        Self { relists, ..self }
+    }
+
+    /// Whether all items are being read again.
+    pub(crate) fn relists(self) -> bool {
+        self.relists
     }
 
     /// Whether the changes of a collection continue here.
@@ -53,7 +66,8 @@ impl Position {
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.until, f)?;
-        self.scan.map_or(Ok(()), |horizon| write!(f, "~{horizon}"))
+        self.scan.map_or(Ok(()), |horizon| write!(f, "~{horizon}"))?;
+        if self.relists { f.write_str("+") } else { Ok(()) }
     }
 }
 
@@ -61,14 +75,15 @@ impl FromStr for Position {
     type Err = UntilError;
 
     fn from_str(text: &str) -> Result<Self, UntilError> {
+        let (text, relists) = text.strip_suffix('+').map_or((text, false), |text| (text, true));
         let Some((until, horizon)) = text.split_once('~') else {
-            return Ok(Self { until: text.parse()?, scan: None });
+            return Ok(Self { until: text.parse()?, scan: None, relists });
         };
         if !horizon.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(UntilError);
         }
         let horizon = horizon.parse().map_err(|_| UntilError)?;
-        Ok(Self { until: until.parse()?, scan: Some(ChangeNumber::new(horizon)) })
+        Ok(Self { until: until.parse()?, scan: Some(ChangeNumber::new(horizon)), relists })
     }
 }
 
@@ -88,8 +103,10 @@ pub enum Change<T = Value> {
         error: ContentError,
     },
     /// The changes do not continue where the reader was, because the collection was restored or has purged
-    /// deletions. All items follow. Those that do not are no longer there.
+    /// deletions. All items follow, up to [`Change::Complete`].
     Restarted,
+    /// All items have been returned since [`Change::Restarted`]. Those that were not are no longer there.
+    Complete,
 }
 
 /// A page of changes, oldest first. An item that changed several times has its last change only.
@@ -137,9 +154,12 @@ impl<T: Content> Collection<T> {
     /// 8 MiB, unless one item alone is larger.
     pub async fn page(&self, after: Option<Position>, limit: usize) -> Result<Page<T>, Error> {
         let Read { page, restarted } = self.read(after, limit).await?;
+        let relists = restarted || after.is_some_and(|after| after.relists);
         let position = Position::after(&page.collection, page.through);
-        let restart = restarted.then_some(Change::Restarted);
-        let changes = restart.into_iter().chain(page.items.into_iter().map(change)).collect();
+        let position = position.relisting(relists && page.more);
+        let restart = restarted.then_some(Change::Restarted).into_iter();
+        let complete = (relists && !page.more).then_some(Change::Complete);
+        let changes = restart.chain(page.items.into_iter().map(change)).chain(complete).collect();
         Ok(Page { changes, position, more: page.more })
     }
 

@@ -84,10 +84,15 @@ impl<T: Content> Watch<T> {
             if restarted {
                 self.pending.push_back((Change::Restarted, self.position));
             }
-            self.read = Position::after(&page.collection, page.through);
+            let relists = restarted || self.read.relists();
+            let after = Position::after(&page.collection, page.through);
+            self.read = after.relisting(relists && page.more);
             for stored in page.items {
                 let position = Position::after(&page.collection, stored.number);
-                self.pending.push_back((change(stored), position));
+                self.pending.push_back((change(stored), position.relisting(relists)));
+            }
+            if relists && !page.more {
+                self.pending.push_back((Change::Complete, self.read));
             }
             if self.pending.is_empty() && !self.notices.next().await {
                 return Err(StoreError::Unknown("the store was closed".to_owned()).into());

@@ -72,6 +72,7 @@ async fn watch_restarts_where_its_position_counts_no_longer() {
     let mut watch = todo.watch_from(position);
     assert!(matches!(watch.next().await.unwrap(), Change::Restarted));
     assert_eq!(put(&mut watch).await, "new");
+    assert!(matches!(watch.next().await.unwrap(), Change::Complete));
     assert!(waits(&mut watch).await);
 }
 
@@ -138,11 +139,35 @@ async fn watch_restarts_once_after_a_purge() {
     for number in 0..750 {
         assert_eq!(put(&mut watch).await, number.to_string());
     }
-    let mut watch = todo.watch_from(watch.position());
+    let position: Position = watch.position().to_string().parse().unwrap();
+    assert_eq!(position, watch.position());
+    let mut watch = todo.watch_from(position);
     for number in 750..1_500 {
         assert_eq!(put(&mut watch).await, number.to_string());
     }
+    assert!(matches!(watch.next().await.unwrap(), Change::Complete), "also in a later run");
+    let mut watch = todo.watch_from(watch.position());
     assert!(waits(&mut watch).await);
+    todo.add(titled("later")).await.unwrap();
+    assert_eq!(put(&mut watch).await, "later");
+    assert!(waits(&mut watch).await);
+}
+
+#[tokio::test]
+async fn pages_after_a_purge_end_with_the_last_item() {
+    let (todo, position) = purged().await;
+    let (mut after, mut marks) = (position, Vec::new());
+    loop {
+        let page = todo.page(Some(after), 500).await.unwrap();
+        let is_mark = |change: &&Change| !matches!(change, Change::Put(_));
+        marks.extend(page.changes.iter().filter(is_mark).map(|change| format!("{change:?}")));
+        after = page.position.to_string().parse().unwrap();
+        if !page.more {
+            break;
+        }
+    }
+    assert_eq!(marks, ["Restarted", "Complete"]);
+    assert!(todo.page(Some(after), 500).await.unwrap().changes.is_empty());
 }
 
 #[tokio::test]
@@ -162,13 +187,14 @@ async fn reading_restarts_where_another_purge_takes_what_it_passed() {
 #[test]
 fn text_that_is_no_position_is_refused() {
     let until = "017636680001234561a2b3c4d-0000000000000000042";
-    for right in [until.to_owned(), format!("{until}~43")] {
+    let plus = [format!("{until}+"), format!("{until}~43+")];
+    for right in [until.to_owned(), format!("{until}~43")].into_iter().chain(plus) {
         assert_eq!(right.parse::<Position>().unwrap().to_string(), right);
     }
     for wrong in ["", "~", "~43", &until[1..]] {
         assert!(wrong.parse::<Position>().is_err(), "{wrong}");
     }
-    for tail in ["~", "~x", "~+43", "~43~43", "~99999999999999999999"] {
+    for tail in ["++", "~", "~+", "~x", "~+43", "~43~43", "~99999999999999999999"] {
         assert!(format!("{until}{tail}").parse::<Position>().is_err(), "{tail}");
     }
 }
