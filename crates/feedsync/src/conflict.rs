@@ -7,13 +7,14 @@ use feedsync_core::{
     Version as CoreVersion,
 };
 use feedsync_endpoint::{EditFailure, EndpointError};
-use feedsync_store::{PageLimit, Selection, item_bytes};
+use feedsync_store::{PageLimit, Selection};
 use serde_json::Value;
 
 use crate::collection::Collection;
 use crate::content::{Content, ContentError};
 use crate::error::Error;
 use crate::listing::{MAX_BYTES, MAX_ITEMS};
+use crate::memory::memory;
 
 /// Items of one page that is read from the store.
 const PAGE: usize = 500;
@@ -208,16 +209,19 @@ impl<T: Content> Collection<T> {
             let page = endpoint.listing(self.stored_name(), &selection, limit).await?;
             selection.before = page.items.last().map(|stored| stored.number);
             for stored in page.items {
-                bytes += item_bytes(&stored.item);
+                let contents = stored.item.versions().map(|version| &version.payload);
+                bytes = memory(&stored, contents).saturating_add(bytes);
+                let count = found.conflicts.len() + found.unreadable.len();
+                if count >= MAX_ITEMS || bytes > MAX_BYTES {
+                    let (items, bytes) = (MAX_ITEMS, MAX_BYTES);
+                    let collection = self.name().to_owned();
+                    return Err(Error::TooLarge { collection, items, bytes });
+                }
                 let id = stored.item.id.clone();
                 match Conflict::read(stored.item) {
                     Ok(conflict) => found.conflicts.push(conflict),
                     Err(error) => found.unreadable.push((id, error)),
                 }
-            }
-            if found.conflicts.len() + found.unreadable.len() > MAX_ITEMS || bytes > MAX_BYTES {
-                let (items, bytes) = (MAX_ITEMS, MAX_BYTES);
-                return Err(Error::TooLarge { collection: self.name().to_owned(), items, bytes });
             }
             if !page.more {
                 return Ok(found);

@@ -210,6 +210,7 @@ mod error;
 mod feed;
 mod item;
 mod listing;
+mod memory;
 #[cfg(feature = "http")]
 mod remotes;
 mod replica;

@@ -15,11 +15,14 @@ use crate::collection::Collection;
 use crate::content::{Content, ContentError};
 use crate::error::Error;
 use crate::item::{Item, Items};
+use crate::memory::memory;
 
 /// Maximum number of items that [`Collection::items`] returns.
 pub const MAX_ITEMS: usize = 100_000;
 
-/// Maximum number of bytes of the items that [`Collection::items`] returns.
+/// Maximum number of bytes of the items that [`Collection::items`] or [`Collection::conflicts`] returns: of their stored
+/// versions, and of the memory of their contents as [`serde_json::Value`]. The memory of a value can be a hundred times
+/// its text, as in a list of objects with one member each.
 pub const MAX_BYTES: usize = 256 << 20;
 
 /// Maximum number of items of a page.
@@ -136,10 +139,7 @@ impl<T: Content> Collection<T> {
             if restarted {
                 found = Found::default();
             }
-            for stored in &page.items {
-                found.take(stored);
-            }
-            if found.live.len() > MAX_ITEMS || found.bytes > MAX_BYTES {
+            if !page.items.iter().all(|stored| found.take(stored)) {
                 let (items, bytes) = (MAX_ITEMS, MAX_BYTES);
                 return Err(Error::TooLarge { collection: self.name().to_owned(), items, bytes });
             }
@@ -216,17 +216,22 @@ impl<T> Default for Found<T> {
 }
 
 impl<T: Content> Found<T> {
-    fn take(&mut self, stored: &StoredItem) {
+    /// Takes an item, unless there would be too many, or too much memory would be needed.
+    fn take(&mut self, stored: &StoredItem) -> bool {
         let id = &stored.item.id;
         if let Some(before) = self.live.remove(id) {
             self.bytes -= before.bytes;
         }
         if !stored.item.winner.deleted {
-            let bytes = stored.weight();
-            self.bytes += bytes;
+            let bytes = memory(stored, [&stored.item.winner.payload]);
+            self.bytes = self.bytes.saturating_add(bytes);
+            if self.live.len() >= MAX_ITEMS || self.bytes > MAX_BYTES {
+                return false;
+            }
             let item = Item::read(stored.item.clone());
             self.live.insert(id.clone(), Live { number: stored.number, bytes, item });
         }
+        true
     }
 
     fn items(self) -> Items<T> {

@@ -176,6 +176,20 @@ async fn items_that_a_type_cannot_read_are_listed_apart() {
     assert!(matches!(tasks.get(&wrong).await, Err(Error::Content { id, .. }) if id == wrong));
 }
 
+/// The text of all items is far below the bound, and their values in memory are not.
+#[tokio::test]
+async fn items_whose_values_would_fill_the_memory_are_refused_as_one_list() {
+    let todo = todo().await;
+    let object = json!({"": 0});
+    let item = json!({ "list": vec![object; 40_000] });
+    for _ in 0..10 {
+        todo.add(item.clone()).await.unwrap();
+    }
+    let refused = todo.items().await;
+    assert!(matches!(refused, Err(Error::TooLarge { .. })), "{:?}", refused.map(|it| it.len()));
+    assert_eq!(todo.page(None, 1).await.unwrap().changes.len(), 1);
+}
+
 #[tokio::test]
 async fn conflict_that_a_type_cannot_read_hides_no_other() {
     let todo = todo().await;
