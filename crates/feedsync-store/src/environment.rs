@@ -2,9 +2,6 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rand::rngs::OsRng;
-use rand::{RngCore as _, TryRngCore as _};
-
 use crate::order::Moment;
 
 /// A clock and a source of random numbers.
@@ -43,7 +40,9 @@ impl Environment for SystemEnvironment {
     fn random(&self) -> u64 {
         // Without random numbers two endpoints could sign with one `by`, which loses edits, so there is no
         // safe way to continue. The supported systems have random numbers once they have started.
-        let mut random = OsRng.unwrap_err();
-        random.next_u64()
+        let mut bytes = [0; 8];
+        getrandom::getrandom(&mut bytes)
+            .unwrap_or_else(|error| panic!("the system has no random numbers: {error}"));
+        u64::from_ne_bytes(bytes)
     }
 }

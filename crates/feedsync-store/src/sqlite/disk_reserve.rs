@@ -13,8 +13,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use rand::rngs::SmallRng;
-use rand::{RngCore as _, SeedableRng as _};
 use rusqlite::Connection;
 
 use super::location;
@@ -141,10 +139,9 @@ fn fill(file: &Path, bytes: u64) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(file)?;
-    let mut random = SmallRng::seed_from_u64(bytes);
     let mut piece = vec![0; PROBE as usize];
     for _ in 0..bytes / PROBE {
-        random.fill_bytes(&mut piece);
+        getrandom::getrandom(&mut piece)?;
         file.write_all(&piece)?;
     }
     Ok(())

@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_edit_does_not_change_keeps_its_text() {
+    fn text_that_an_edit_does_not_change_stays() {
         let huge = "123456789012345678901234567890.50";
         for (old, known, new, expected) in [
             // Members that the editor does not know, at any depth, and their order.
