@@ -182,7 +182,7 @@ pub(crate) fn read_changes(directory: &Path, since: &str) {
             answer(&endpoint, since, "identity").await,
             answer(&endpoint, since, "gzip").await,
             written(&page),
-            page.items.iter().map(|stored| stored.item.winner.payload.text.len()).sum::<usize>(),
+            page.items.iter().map(|stored| stored.item.winner.payload.text().len()).sum::<usize>(),
         );
     });
 }

@@ -88,7 +88,7 @@ impl Drain {
     fn edits(&self, host: &str, path: &str, seed: u64, count: usize) -> Vec<Vec<u8>> {
         let mut random = Random(seed);
         let edit = |_| {
-            let body = payload(&mut random).text;
+            let body = payload(&mut random).shared_text();
             let head = format!(
                 "POST {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: {}\r\n\
                  Content-Type: application/atom+xml;type=entry\r\nContent-Length: {}\r\n\r\n",

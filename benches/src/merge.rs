@@ -16,7 +16,7 @@ const PEER: f64 = 410_000.0;
 fn pair(index: usize, edited_by: &[&str]) -> (Item<Payload>, Item<Payload>) {
     let when = Timestamp::from_unix_seconds(1_700_000_000 + index as i64).expect("a date");
     let stamp = |by: &str| Stamp::new(when, By::new(by).expect("a valid by"));
-    let payload = |text: &str| Payload::new(feedsync_core::Format::Json, text);
+    let payload = |text: &str| Payload::from_parsed(feedsync_core::Format::Json, text);
     let id = ItemId::new(&format!("item-{index}")).expect("a valid id");
     let mut item =
         Item::create(id, Creation::default(), &stamp("ann"), payload("{\"title\":\"x\"}"))

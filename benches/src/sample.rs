@@ -70,7 +70,7 @@ pub(crate) fn payload(random: &mut Random) -> Payload {
         updated: Timestamp::from_unix_seconds(1_700_000_000 + (number % 10_000_000) as i64),
         ..Entry::default()
     };
-    let bare = compose(Format::Atom, &entry("", random)).text.len();
+    let bare = compose(Format::Atom, &entry("", random)).text().len();
     let mut content = String::new();
     while bare + content.len() < PAYLOAD_BYTES {
         content.push_str(word(random));
@@ -81,7 +81,7 @@ pub(crate) fn payload(random: &mut Random) -> Payload {
 
 /// New content of an entry, without its id, which the hub keeps.
 pub(crate) fn change(random: &mut Random) -> String {
-    let text = payload(random).text;
+    let text = payload(random).shared_text();
     let (before, rest) = text.split_once("<id>").expect("an entry with an id");
     let (_, after) = rest.split_once("</id>").expect("an entry with an id");
     format!("{before}{after}")

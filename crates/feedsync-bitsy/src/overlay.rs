@@ -124,7 +124,7 @@ mod tests {
 
     fn entry(id: &str, title: &str) -> Option<Payload> {
         let text = format!("<entry xmlns=\"{ATOM}\"><id>{id}</id><title>{title}</title></entry>");
-        Some(Payload::new(Format::Atom, text.as_str()))
+        Some(Payload::from_parsed(Format::Atom, text.as_str()))
     }
 
     fn local(member: &str, made: bool, id: &str, title: Option<&str>) -> LocalEdit {

@@ -273,7 +273,7 @@ mod tests {
         // Merging accepts items of any size.
         let text = format!("{{\"title\":\"{}\"}}", "x".repeat(Limits::default().bytes));
         let stamp = Stamp::new(author.now, By::new("x").unwrap());
-        let payload = Payload::new(Format::Json, text);
+        let payload = Payload::from_parsed(Format::Json, text);
         let id = ItemId::new("a").unwrap();
         feed.merge([Item::create(id, Creation::default(), &stamp, payload).unwrap()]);
         let Err(Failure::Message { message, .. }) = checked("n.json", &feed) else { panic!() };

@@ -33,7 +33,7 @@ pub(crate) fn whole_item(stored: &StoredItem) -> Value {
 pub(crate) fn whole_item_of_file(item: &Item<Payload>) -> Value {
     let mut value = item_of_file(item);
     value["history"] = history(&item.winner);
-    value["payload"] = (*item.winner.payload.text).into();
+    value["payload"] = (*item.winner.payload.text()).into();
     value["conflicts"] = conflicts(item);
     value
 }
@@ -78,7 +78,7 @@ fn version_members(object: &mut Map<String, Value>, version: &Version<Payload>) 
     object.insert("content_type".into(), content_type.name().into());
     object.insert("updates".into(), version.updates.get().into());
     object.insert("deleted".into(), version.deleted.into());
-    object.insert("format".into(), version.payload.format.name().into());
+    object.insert("format".into(), version.payload.format().name().into());
     object.insert("when".into(), when(version.dot()));
     object.insert("by".into(), by(version.dot()));
     object.insert("sequence".into(), version.dot().sequence().get().into());

@@ -1,9 +1,9 @@
 //! Creation, update, deletion and un-deletion (3.1, 3.2), and edits on a version that is not the current one.
 
+use crate::bounds::MAX_INCOMING_UPDATES;
 use crate::counter::{Sequence, Updates};
 use crate::history::History;
 use crate::identifier::{By, ItemId};
-use crate::incorporate::MAX_INCOMING_UPDATES;
 use crate::item::{Item, Unsigned, Update, Version};
 use crate::merge::unite;
 use crate::timestamp::Timestamp;

@@ -1,25 +1,12 @@
 //! Incorporating an incoming item into a set of items: the merge (3.3), with limits, and without changes
 //! where nothing is new.
 
+use crate::bounds::{MAX_CONFLICTS, MAX_INCOMING_UPDATES, MAX_READ_UPDATES};
 use crate::coverage::covers_all;
 use crate::history::History;
 use crate::item::{Item, Version};
 use crate::merge::{from_versions, unite};
 use crate::revision;
-
-/// Maximum number of open conflicts of an item. More are refused, never trimmed.
-pub const MAX_CONFLICTS: usize = 256;
-
-/// Maximum value of `updates` that is accepted from peers or created here: half of the range, so that no peer
-/// can exhaust an item's counter (R-F14).
-pub const MAX_INCOMING_UPDATES: u32 = 1 << 30;
-
-/// Maximum total number of updates in the histories of an item, since it determines the time of operations on
-/// the item. Histories are shortened to it ([`Item::shorten_histories`]).
-pub const MAX_UPDATES: usize = 8_192;
-
-/// Maximum number of updates that an incoming item may have before its histories are shortened.
-pub const MAX_READ_UPDATES: usize = 131_072;
 
 /// Maximum number of versions of an incoming item: some may be known, or cover each other.
 const MAX_VERSIONS: usize = 2 * (MAX_CONFLICTS + 1);

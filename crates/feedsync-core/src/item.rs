@@ -6,10 +6,10 @@
 
 use std::sync::Arc;
 
+use crate::bounds::{MAX_CONFLICTS, MAX_UPDATES};
 use crate::counter::{Sequence, Updates};
 use crate::history::History;
 use crate::identifier::{By, ItemId};
-use crate::incorporate::{MAX_CONFLICTS, MAX_UPDATES};
 use crate::timestamp::Timestamp;
 
 /// One update of an item: `sx:history` (2.5). It has a `when`, a `by`, or both.

@@ -8,6 +8,7 @@
 //! Section numbers in the documentation are those of the published texts; `F`, `P` and `S` numbers
 //! are those of `docs/conformance.md`.
 
+mod bounds;
 mod counter;
 mod coverage;
 mod edit;
@@ -25,15 +26,13 @@ pub mod sse;
 mod timestamp;
 pub mod window;
 
+pub use bounds::{MAX_CONFLICTS, MAX_INCOMING_UPDATES, MAX_READ_UPDATES, MAX_UPDATES};
 pub use counter::{CounterError, MAX_COUNTER, Sequence, Updates};
 pub use edit::{Base, Creation, Edit, EditError, Stamp};
 pub use feed::{Feed, Related, RelatedKind, Sharing, Window};
 pub use history::{History, LINE_WINDOW, MAX_LONE_UPDATES};
 pub use identifier::{By, IdentifierError, ItemId, MAX_IDENTIFIER_BYTES};
-pub use incorporate::{
-    Incorporation, MAX_CONFLICTS, MAX_INCOMING_UPDATES, MAX_READ_UPDATES, MAX_UPDATES, Refusal,
-    check_bounds, incorporate, incorporate_unbounded,
-};
+pub use incorporate::{Incorporation, Refusal, check_bounds, incorporate, incorporate_unbounded};
 pub use item::{Item, Unsigned, Update, Version};
 pub use merge::{DifferentItems, Outcome, merge};
 pub use payload::{Format, Payload, UnknownFormat};

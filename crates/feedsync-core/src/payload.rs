@@ -63,20 +63,69 @@ impl FromStr for Format {
 /// Self-contained means that its start tag has the namespace declarations, `xml:base`, `xml:lang`
 /// and `xml:space` that it inherited from its feed. So it can be copied into any other document (2.1
 /// rule 7).
+///
+/// **An application makes a payload by parsing**: `feedsync_formats::read_payload`, `read_item`, or a composed
+/// entry. A text that is not well-formed would break each feed that contains it, for every peer. This crate has no
+/// parser, so it cannot check a text itself. [`from_parsed`](Self::from_parsed), [`with_parsed_text`](Self::with_parsed_text) and
+/// [`with_sync_foreign`](Self::with_sync_foreign) are therefore for the parsers of `feedsync-formats` and for
+/// implementations of stores, whose rows hold what was parsed before. A test of this project checks that no other code
+/// calls them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Payload {
-    /// Format of the bytes.
-    pub format: Format,
-    /// The element or object, in UTF-8.
-    pub text: Arc<str>,
-    /// Foreign markup on `sx:sync` itself: attributes and children in XML, members in JSON; opaque
-    /// here, empty for nearly every item.
-    pub sync_foreign: Option<Arc<str>>,
+    format: Format,
+    text: Arc<str>,
+    sync_foreign: Option<Arc<str>>,
 }
 
 impl Payload {
-    /// A payload without foreign markup on its `sx:sync`.
-    pub fn new(format: Format, text: impl Into<Arc<str>>) -> Self {
+    /// Format of the text.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The element or object, in UTF-8.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The same text, shared and not copied.
+    pub fn shared_text(&self) -> Arc<str> {
+        Arc::clone(&self.text)
+    }
+
+    /// Foreign markup on `sx:sync` itself: attributes and children in XML, members in JSON. It is opaque here, and
+    /// absent for nearly every item.
+    pub fn sync_foreign(&self) -> Option<&str> {
+        self.sync_foreign.as_deref()
+    }
+
+    /// Makes a payload of a text that a parser of this format produced, now or before the text was stored. Nothing
+    /// is checked: see [`Payload`] for who may call this.
+    pub fn from_parsed(format: Format, text: impl Into<Arc<str>>) -> Self {
         Self { format, text: text.into(), sync_foreign: None }
+    }
+
+    /// Returns the payload with another text, which is an item of the same format. Nothing is checked: see
+    /// [`Payload`] for who may call this.
+    #[must_use]
+    pub fn with_parsed_text(&self, text: impl Into<Arc<str>>) -> Self {
+        Self { text: text.into(), ..self.clone() }
+    }
+
+    /// Returns the payload with foreign markup that a parser found on `sx:sync`. Nothing is checked: see [`Payload`]
+    /// for who may call this.
+    #[must_use]
+    pub fn with_sync_foreign(self, foreign: Option<impl Into<Arc<str>>>) -> Self {
+        Self { sync_foreign: foreign.map(Into::into), ..self }
+    }
+
+    /// Returns the payload with the foreign markup of another one, if both are XML or both are JSON. Otherwise the
+    /// payload stays as it is, since the markup of one cannot be written into the other.
+    #[must_use]
+    pub fn with_sync_foreign_of(self, other: &Self) -> Self {
+        match (self.format == Format::Json) == (other.format == Format::Json) {
+            true => Self { sync_foreign: other.sync_foreign.clone(), ..self },
+            false => self,
+        }
     }
 }

@@ -5,7 +5,7 @@ use feedsync_core::{
     Base, Creation, Edit, EditError, Item, ItemId, Keep, Payload, Resolution, ResolveError, Stamp,
     Timestamp,
 };
-use feedsync_formats::{Entry, entry, truncate};
+use feedsync_formats::{truncate, with_entry_id};
 use feedsync_store::{
     ChangeNumber, Collection, CollectionName, ItemStoreExt, Moment, Origin, Put, Snapshot,
     StoredItem, Write,
@@ -52,7 +52,7 @@ impl Endpoint {
     ) -> Result<Edited, EndpointError> {
         let winner = self.item(collection, id).await?.item.winner;
         let new = self.new_id();
-        let payload = renamed(&winner.payload, &format!("urn:uuid:{new}"));
+        let payload = with_entry_id(&winner.payload, &format!("urn:uuid:{new}"));
         let creation = Creation { noconflicts: winner.noconflicts, deleted: false };
         self.add(collection, new, creation, payload).await
     }
@@ -262,24 +262,6 @@ impl Change {
         let keeps = !item.noconflicts();
         Ok(keeps.then(|| Self::of(stored, item, signature)))
     }
-}
-
-/// Replaces the name in a payload's content, and leaves all other bytes as they are. The payload is unchanged
-/// if it has no name, or if the name does not occur in the text exactly once.
-fn renamed(payload: &Payload, name: &str) -> Payload {
-    let before = entry(payload);
-    let Some(old) = &before.id else { return payload.clone() };
-    let renamed = [('>', '<'), ('"', '"')].iter().find_map(|(left, right)| {
-        let found = format!("{left}{old}{right}");
-        let mut places = payload.text.match_indices(&found);
-        let (Some((at, _)), None) = (places.next(), places.next()) else { return None };
-        let (start, end) = (at + 1, at + 1 + old.len());
-        let text = format!("{}{name}{}", &payload.text[..start], &payload.text[end..]);
-        Some(Payload { text: text.into(), ..payload.clone() })
-    });
-    let is_right =
-        |renamed: &Payload| entry(renamed) == Entry { id: Some(name.to_owned()), ..before.clone() };
-    renamed.filter(is_right).unwrap_or_else(|| payload.clone())
 }
 
 /// Resolves conflicts of an item (3.4), with the current time or a given one.

@@ -365,8 +365,8 @@ impl Text {
 
     fn content(&mut self, payload: &Payload, deleted: bool) {
         self.flag(Some(deleted));
-        self.part(Some(payload.format.name()));
-        self.part(Some(&payload.text));
-        self.part(payload.sync_foreign.as_deref());
+        self.part(Some(payload.format().name()));
+        self.part(Some(payload.text()));
+        self.part(payload.sync_foreign());
     }
 }

@@ -98,7 +98,7 @@ impl ImportEntry {
 
 /// Digest of the whole content of an entry.
 fn content(payload: &Payload) -> Digest {
-    Digest::of(format!("{}\n{}", payload.format, payload.text).as_bytes())
+    Digest::of(format!("{}\n{}", payload.format(), payload.text()).as_bytes())
 }
 
 fn hashed(name: &str) -> ItemId {
@@ -421,7 +421,7 @@ fn import_mark(by: &By) -> Option<&str> {
 /// Returns the first 128 bits of the SHA-256 of everything in the first version.
 fn hash(entry: &PlainItem) -> String {
     let when = entry.when.map(|when| when.to_string()).unwrap_or_default();
-    let text = format!("{}\n{when}\n{}", entry.payload.format, entry.payload.text);
+    let text = format!("{}\n{when}\n{}", entry.payload.format(), entry.payload.text());
     let mut digest = Digest::of(text.as_bytes()).to_string();
     digest.truncate(HASH_DIGITS);
     digest

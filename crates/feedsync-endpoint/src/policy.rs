@@ -135,8 +135,9 @@ fn is_equal(one: &Version<Payload>, other: &Version<Payload>) -> bool {
 
 /// Returns a key that orders versions by time, then by content.
 fn latest(version: &Version<Payload>) -> impl Ord + '_ {
-    let Payload { format, text, sync_foreign } = &version.payload;
-    (version.dot().when(), !version.deleted, format.name(), text, sync_foreign)
+    let payload = &version.payload;
+    let content = (payload.format().name(), payload.text(), payload.sync_foreign());
+    (version.dot().when(), !version.deleted, content)
 }
 
 impl Endpoint {

@@ -3,9 +3,9 @@
 use feedsync_core::Format;
 
 use crate::details::{author_element, push_markup, push_texts};
-use crate::feed::{Role, TagContext};
 use crate::head::FeedHead;
 use crate::payload::{Default, push_attribute};
+use crate::structure::{Role, TagContext};
 use crate::sync::push_sharing;
 use crate::xml::{Namespace, escape_text};
 

@@ -32,9 +32,9 @@ pub struct Blob {
 
 /// Returns the blobs that a payload names, in document order.
 pub fn blobs(payload: &Payload) -> Vec<Blob> {
-    match payload.format {
-        Format::Json => in_object(&payload.text),
-        _ => in_element(&payload.text),
+    match payload.format() {
+        Format::Json => in_object(payload.text()),
+        _ => in_element(payload.text()),
     }
 }
 
@@ -42,8 +42,8 @@ pub fn blobs(payload: &Payload) -> Vec<Blob> {
 pub fn with_blob(payload: &Payload, blob: &Blob) -> Payload {
     let is_blob = |child: Element<'_, '_>, _: &Namespaces<'_>| child.is(Namespace::OWN, ELEMENT);
     let rest = without_children(payload, is_blob);
-    let text = rest.as_ref().map_or(&*payload.text, |rest| &*rest.text);
-    Payload { text: with_end(text, &element(blob)).into(), ..payload.clone() }
+    let text = rest.as_ref().map_or(payload.text(), |rest| rest.text());
+    payload.with_parsed_text(with_end(text, &element(blob)))
 }
 
 /// Returns the list of blobs as an extension for a projection into the given format, or an empty

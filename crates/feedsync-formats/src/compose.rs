@@ -33,7 +33,7 @@ pub(crate) fn compose_with(format: Format, entry: &Entry, extension: &str) -> Pa
         Format::Json => json::text(entry, extension),
         Format::Pox => pox::text(entry, extension),
     };
-    Payload::new(format, text)
+    Payload::from_parsed(format, text)
 }
 
 /// Appends `<name>text</name>`, or nothing if the text is absent.

@@ -10,11 +10,11 @@ use crate::xml::{Element, Namespaces, Tree};
 /// Whether an entry is a draft: its `app:control/app:draft` is `yes`. Items of other formats are
 /// never drafts.
 pub fn is_draft(payload: &Payload) -> bool {
-    let mentions = memchr::memmem::find(payload.text.as_bytes(), b"draft").is_some();
-    if payload.format != Format::Atom || !mentions {
+    let mentions = memchr::memmem::find(payload.text().as_bytes(), b"draft").is_some();
+    if payload.format() != Format::Atom || !mentions {
         return false;
     }
-    let parsed = Tree::parse(&payload.text, Mode::Tolerant, &Limits::default());
+    let parsed = Tree::parse(payload.text(), Mode::Tolerant, &Limits::default());
     parsed.is_ok_and(|(tree, namespaces)| {
         drafts(tree.root(), &namespaces).any(|draft| draft.text().trim() == "yes")
     })

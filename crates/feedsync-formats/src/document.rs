@@ -11,10 +11,11 @@ use crate::json;
 use crate::moved::moved;
 use crate::options::ReadOptions;
 use crate::payload::{Default, PayloadTag};
-use crate::read::{check_is_xml, looks_like_json};
+use crate::read::looks_like_json;
 use crate::reading::{Reading, Refused};
 use crate::stale_window::without_window;
 use crate::sync::{OutputContext, push_item};
+use crate::xml::check_is_xml;
 use crate::xml::{Encoding, decode};
 
 /// A document with its source: all parts that are not replaced are written unchanged, in the document's own encoding.
@@ -249,7 +250,7 @@ impl XmlDocument {
 
 /// Whether the children of an outline inherit the same context from both of its versions.
 fn inherits_alike(old: &Item<Payload>, new: &Item<Payload>) -> bool {
-    let (old, new) = (&old.winner.payload.text, &new.winner.payload.text);
+    let (old, new) = (old.winner.payload.text(), new.winner.payload.text());
     let (old, new) = (PayloadTag::read(old), PayloadTag::read(new));
     old.inherited_attributes().eq(new.inherited_attributes())
 }

@@ -237,30 +237,31 @@ pub(crate) fn settled(mut entry: Entry, around: &[Option<&str>], spare: &Cell<us
 
 /// Returns the language that a payload declares.
 pub(crate) fn language(payload: &Payload) -> Option<String> {
-    if payload.format == Format::Json {
-        return json::language(&payload.text);
+    if payload.format() == Format::Json {
+        return json::language(payload.text());
     }
-    let (tree, namespaces) = Tree::parse(&payload.text, Mode::Tolerant, &Limits::default()).ok()?;
+    let (tree, namespaces) =
+        Tree::parse(payload.text(), Mode::Tolerant, &Limits::default()).ok()?;
     let said = tree
         .root()
         .children()
         .find(|child| child.local() == "language" && namespace(*child, &namespaces) == DUBLIN_CORE);
     let inherited = tree.root().attribute(Namespace::XML, "lang");
-    said.and_then(text).or_else(|| present(&inherited?.value(&payload.text)))
+    said.and_then(text).or_else(|| present(&inherited?.value(payload.text())))
 }
 
 fn view(payload: &Payload, outside: &Base<'_>, has_media: bool) -> Entry {
-    if payload.format == Format::Json {
-        return json::view(&payload.text);
+    if payload.format() == Format::Json {
+        return json::view(payload.text());
     }
-    let Ok((tree, namespaces)) = Tree::parse(&payload.text, Mode::Tolerant, &Limits::default())
+    let Ok((tree, namespaces)) = Tree::parse(payload.text(), Mode::Tolerant, &Limits::default())
     else {
         return Entry::default();
     };
     let base = outside.inside(tree.root());
-    let mut entry = match payload.format {
+    let mut entry = match payload.format() {
         Format::Atom | Format::Rss => {
-            let of_format = if payload.format == Format::Atom { atom::view } else { rss::view };
+            let of_format = if payload.format() == Format::Atom { atom::view } else { rss::view };
             let mut entry = of_format(tree.root(), &namespaces, &base);
             if has_media {
                 media::add(&mut entry, tree.root(), &namespaces, &base);

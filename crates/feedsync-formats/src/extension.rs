@@ -13,11 +13,12 @@ use crate::xml::{Element, Namespaces, Tree, escape_text};
 /// Returns the text of the first child element with that namespace and name, including white space. Returns `None` if
 /// there is none, or if the payload is not XML.
 pub fn extension(payload: &Payload, namespace: &str, name: &str) -> Option<String> {
-    let mentions = memchr::memmem::find(payload.text.as_bytes(), namespace.as_bytes()).is_some();
+    let mentions = memchr::memmem::find(payload.text().as_bytes(), namespace.as_bytes()).is_some();
     if !mentions {
         return None;
     }
-    let (tree, namespaces) = Tree::parse(&payload.text, Mode::Tolerant, &Limits::default()).ok()?;
+    let (tree, namespaces) =
+        Tree::parse(payload.text(), Mode::Tolerant, &Limits::default()).ok()?;
     let mut children = tree.root().children();
     let found = children.find(|child| is_named(*child, &namespaces, namespace, name))?;
     Some(found.text().into_owned())
@@ -30,7 +31,7 @@ pub fn with_extension(payload: &Payload, namespace: &str, name: &str, text: &str
         is_named(child, namespaces, namespace, name)
     };
     let rest = without_children(payload, is_it);
-    let rest = rest.as_ref().map_or(&*payload.text, |rest| &*rest.text);
+    let rest = rest.as_ref().map_or(payload.text(), |rest| rest.text());
     let mut element = format!("<{name}");
     push_attribute(&mut element, "xmlns", Some(namespace));
     element.push('>');
@@ -38,23 +39,23 @@ pub fn with_extension(payload: &Payload, namespace: &str, name: &str, text: &str
     element.push_str("</");
     element.push_str(name);
     element.push('>');
-    Payload { text: with_end(rest, &element).into(), ..payload.clone() }
+    payload.with_parsed_text(with_end(rest, &element))
 }
 
 /// Returns the value of an attribute of the payload's element, without a prefix. Returns `None` if there is none, or
 /// if the payload is not XML.
 pub fn attribute(payload: &Payload, name: &str) -> Option<String> {
-    if payload.format == Format::Json {
+    if payload.format() == Format::Json {
         return None;
     }
-    let (tree, _) = Tree::parse(&payload.text, Mode::Tolerant, &Limits::default()).ok()?;
+    let (tree, _) = Tree::parse(payload.text(), Mode::Tolerant, &Limits::default()).ok()?;
     tree.root().value(name).map(|value| value.into_owned())
 }
 
 /// Returns an XML payload with that value of an attribute, or without the attribute for `None`. A payload that cannot
 /// be parsed is returned unchanged.
 pub fn with_attribute(payload: &Payload, name: &str, value: Option<&str>) -> Payload {
-    let text = &*payload.text;
+    let text = payload.text();
     let Ok((tree, _)) = Tree::parse(text, Mode::Tolerant, &Limits::default()) else {
         return payload.clone();
     };
@@ -78,7 +79,7 @@ pub fn with_attribute(payload: &Payload, name: &str, value: Option<&str>) -> Pay
             edits.replace(inside.len()..inside.len(), written);
         }
     }
-    Payload { text: edits.apply(text).into(), ..payload.clone() }
+    payload.with_parsed_text(edits.apply(text))
 }
 
 fn is_named(
@@ -97,7 +98,7 @@ mod tests {
     const IRI: &str = "urn:feedsync:reader:1";
 
     fn outline(text: &str) -> Payload {
-        Payload::new(Format::Opml, text)
+        Payload::from_parsed(Format::Opml, text)
     }
 
     #[test]
@@ -111,7 +112,7 @@ mod tests {
             assert_eq!(extension(&payload, IRI, "state"), None, "{before}");
             let text = "{\"a\":\"<&> \u{e9}\"}";
             let with = with_extension(&payload, IRI, "state", text);
-            assert_eq!(extension(&with, IRI, "state").as_deref(), Some(text), "{}", with.text);
+            assert_eq!(extension(&with, IRI, "state").as_deref(), Some(text), "{}", with.text());
             assert_eq!(with_extension(&with, IRI, "state", text), with);
             let other = with_extension(&with, IRI, "state", "b");
             assert_eq!(extension(&other, IRI, "state").as_deref(), Some("b"));
@@ -119,7 +120,7 @@ mod tests {
                 without_children(&other, |child, _| child.local() == "state"
                     && child.text() == "b")
                 .unwrap()
-                .text
+                .shared_text()
                 .replace(' ', ""),
                 before.replace(' ', "")
             );
@@ -133,7 +134,7 @@ mod tests {
         );
         assert_eq!(extension(&payload, IRI, "state").as_deref(), Some("a&"));
         assert_eq!(
-            &*with_extension(&payload, IRI, "state", "b").text,
+            &*with_extension(&payload, IRI, "state", "b").shared_text(),
             "<outline><state xmlns=\"urn:feedsync:reader:1\">b</state></outline>"
         );
     }
@@ -151,7 +152,7 @@ mod tests {
             ("<outline", Some("2"), "<outline"),
         ] {
             let written = with_attribute(&outline(before), "b", value);
-            assert_eq!(&*written.text, after);
+            assert_eq!(written.text(), after);
             if before != "<outline" {
                 assert_eq!(attribute(&written, "b").as_deref(), value);
             }

@@ -1,6 +1,6 @@
 //! Reads an XML feed from its root to its last item, in one pass over the text.
 //!
-//! Each format defines which elements hold items ([`Role`]); everything else is shared. Items are read and dropped
+//! Each format defines which elements hold items ([`crate::structure::Role`]); everything else is shared. Items are read and dropped
 //! one at a time. Memory therefore holds the text and the feed, but never a tree of the whole document.
 
 use feedsync_core::Format;
@@ -13,45 +13,12 @@ use crate::opml;
 use crate::options::{Mode, ReadOptions};
 use crate::reading::Reading;
 use crate::remarks::{Fault, PositionConverter};
+use crate::structure::{End, Role, TagContext};
 use crate::sync::{is_self_contained, read_sharing};
 use crate::xml::{
     Attribute, Element, Namespace, Reader, StartTag, Token, Tree, XmlError, collapse,
 };
 use crate::{atom, pox, rss};
-
-/// Role of an element in a feed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// An element whose children are visited one by one.
-    Container,
-    /// Like a container, and new items are appended at its end.
-    Items,
-    /// An item, whether or not it takes part in sharing.
-    Item,
-    /// An item if it has an `sx:sync`.
-    Candidate,
-    /// The element that contains the outlines of OPML.
-    Outlines,
-    /// `sx:sharing`.
-    Sharing,
-    /// The title of the feed.
-    Title,
-    /// Any other element.
-    Other,
-}
-
-/// A start tag with its position among the open elements.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct TagContext<'a> {
-    /// Local names of the open elements, the root first.
-    pub(crate) path: &'a [&'a str],
-    /// The namespace of the root. If the tag is the root, this is its own namespace.
-    pub(crate) root: Namespace,
-    /// The element's namespace.
-    pub(crate) namespace: Namespace,
-    /// The element's local name.
-    pub(crate) local: &'a str,
-}
 
 /// A feed with the positions of its parts in the text.
 #[derive(Debug)]
@@ -60,21 +27,6 @@ pub(crate) struct Parsed {
     pub(crate) slots: Vec<Slot>,
     /// The position at which new items are inserted, with its context.
     pub(crate) end: End,
-}
-
-/// The position after the last item.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct End {
-    /// Offset of the end tag of the element that holds the items, or of `/>`.
-    pub(crate) offset: usize,
-    /// Qualified name of that element if it has no end tag yet.
-    pub(crate) empty: Option<String>,
-    /// Default namespace in scope.
-    pub(crate) default: Option<String>,
-    /// Prefix of the FeedSync namespace in scope.
-    pub(crate) prefix: Option<String>,
-    /// Whether the document states that its items are self-contained.
-    pub(crate) self_contained: bool,
 }
 
 /// Reads a document of the given format, or of any XML format for `None`.

@@ -251,7 +251,7 @@ impl<'o> Items<'o> {
             deleted,
             noconflicts,
             history,
-            payload: Payload { format: self.format, text: payload, sync_foreign: foreign },
+            payload: Payload::from_parsed(self.format, payload).with_sync_foreign(foreign),
         });
         let nested = conflicts.map(|list| {
             let context = inside.enter(text, sync.attributes());

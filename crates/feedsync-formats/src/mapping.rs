@@ -16,21 +16,21 @@ use crate::blobs::{blobs, extension};
 use crate::compose::compose_with;
 use crate::entry::{Entry, absolute};
 use crate::json as feedsync_json;
-use crate::options::Limits;
 use crate::payload::OWN;
+use crate::read_payload::read_payload;
 
 /// Returns the payload as it is written to a feed of the given format: unchanged if it has that format, otherwise its
 /// projection. An entry without an id gets one that is made from the item's id.
 pub fn project(id: &ItemId, version: &Version<Payload>, to: Format) -> Payload {
     let native = &version.payload;
-    if native.format == to {
+    if native.format() == to {
         return native.clone();
     }
     let entry = shown(id, version);
     // Foreign markup of `sync` is written to `sync` again if both formats are XML or both are JSON. Otherwise it is
     // stored in the extension, with the native text.
-    let same_family = (native.format == Format::Json) == (to == Format::Json);
-    let sync = native.sync_foreign.as_deref().filter(|_| !same_family);
+    let same_family = (native.format() == Format::Json) == (to == Format::Json);
+    let sync = native.sync_foreign().filter(|_| !same_family);
     let carried = Native::of(version, sync);
     let mut end = extension(&blobs(native), to);
     match to {
@@ -42,11 +42,7 @@ pub fn project(id: &ItemId, version: &Version<Payload>, to: Format) -> Payload {
         }
         _ => end.push_str(&xml::element(&carried)),
     }
-    let mut payload = compose_with(to, &entry, &end);
-    if same_family {
-        payload.sync_foreign.clone_from(&native.sync_foreign);
-    }
-    payload
+    compose_with(to, &entry, &end).with_sync_foreign_of(native)
 }
 
 /// Returns the entry that a projection contains. It always has an id, and a date if one is known.
@@ -62,7 +58,7 @@ pub(crate) fn shown(id: &ItemId, version: &Version<Payload>) -> Entry {
 /// Returns the payload of an item that takes no part in sharing, as it is written to a feed of the given format. The
 /// native text is left out, since without a dot a reader could not detect that it is void.
 pub(crate) fn project_plain(native: &Payload, to: Format) -> Payload {
-    if native.format == to {
+    if native.format() == to {
         return native.clone();
     }
     compose_with(to, &absolute(native), &extension(&blobs(native), to))
@@ -71,8 +67,8 @@ pub(crate) fn project_plain(native: &Payload, to: Format) -> Payload {
 /// Restores a projection that was read. A native text whose dot is the version's topmost update replaces the
 /// projection. Any other extension of that name is void and is removed.
 pub fn restore(mut version: Version<Payload>) -> Version<Payload> {
-    let text = &version.payload.text;
-    let found = match version.payload.format {
+    let text = version.payload.text();
+    let found = match version.payload.format() {
         Format::Json => json::find(text),
         _ => xml::find(text),
     };
@@ -80,12 +76,12 @@ pub fn restore(mut version: Version<Payload>) -> Version<Payload> {
     let native = found.natives.iter().find(|native| native.matches_dot(version.dot()));
     match native.and_then(Native::payload) {
         Some(mut native) => {
-            if native.sync_foreign.is_none() {
-                native.sync_foreign = version.payload.sync_foreign.take();
+            if native.sync_foreign().is_none() {
+                native = native.with_sync_foreign_of(&version.payload);
             }
             version.payload = native;
         }
-        None => version.payload.text = found.rest.into(),
+        None => version.payload = version.payload.with_parsed_text(found.rest),
     }
     version
 }
@@ -112,12 +108,12 @@ impl Native {
     fn of(version: &Version<Payload>, sync: Option<&str>) -> Self {
         let dot = version.dot();
         Self {
-            format: version.payload.format.name().to_owned(),
+            format: version.payload.format().name().to_owned(),
             sequence: dot.sequence().to_string(),
             when: dot.when().map(|when| when.to_string()),
             by: dot.by().map(|by| by.to_string()),
             sync: sync.map(str::to_owned),
-            text: version.payload.text.to_string(),
+            text: version.payload.text().to_string(),
         }
     }
 
@@ -130,29 +126,17 @@ impl Native {
     /// Returns the native payload if it is a valid item of its format. A peer may have written anything.
     fn payload(&self) -> Option<Payload> {
         let format: Format = self.format.parse().ok()?;
-        let sound = match format {
-            Format::Json => json::is_item(&self.text),
-            _ => xml::is_item(format, &self.text),
-        };
         let sync_sound = match &self.sync {
             None => true,
             Some(members) if format == Format::Json => {
-                members.starts_with('"') && json::is_item(&format!("{{{members}}}"))
+                members.starts_with('"') && read_payload(format, &format!("{{{members}}}")).is_ok()
             }
             Some(markup) => xml::is_foreign(markup),
         };
-        (sound && sync_sound).then(|| Payload {
-            format,
-            text: self.text.as_str().into(),
-            sync_foreign: self.sync.as_deref().map(Into::into),
-        })
+        let payload = read_payload(format, &self.text).ok()?;
+        (sync_sound && payload.text() == self.text)
+            .then(|| payload.with_sync_foreign(self.sync.as_deref()))
     }
-}
-
-/// Limits of a native text. It must fit into a document as a conflict of an item.
-fn limits() -> Limits {
-    let limits = Limits::default();
-    Limits { depth: limits.depth - 16, ..limits }
 }
 
 /// Returns an id for an entry that has none: a URN made from its item's id. Characters that would end the URN are

@@ -13,8 +13,8 @@ use crate::context::Context;
 use crate::diagnostic::{Position, ReadError};
 use crate::options::ReadOptions;
 use crate::payload::{Default, PayloadTag, write};
-use crate::read::check_is_xml;
 use crate::server_parts::APP;
+use crate::xml::check_is_xml;
 use crate::xml::{
     Element, Encoding, Namespace, Namespaces, Tree, XmlError, decode, escape_text, is_space,
 };
@@ -200,7 +200,7 @@ impl MemberFeed {
     /// Appends an entry so that it inherits neither namespace nor language from the feed. Its references are resolved
     /// against the feed's base, unless it has its own.
     fn push(&self, out: &mut String, payload: &Payload) {
-        let text = &*payload.text;
+        let text = payload.text();
         let tag = PayloadTag::read(text);
         let start = out.len();
         write(out, text, &tag, &self.place.default, |_, _| {});
@@ -383,10 +383,10 @@ mod tests {
         );
         // Reading them as items gives the original entries, except for an empty language.
         let plain = crate::read_plain(written.as_bytes(), &ReadOptions::tolerant()).unwrap();
-        let text = &*plain.payloads[0].text;
+        let text = plain.payloads[0].text();
         assert!(text.contains("xml:lang=\"\"") && text.contains("<plain/>"), "{text}");
         assert!(text.contains("xmlns=\"\"") || !text.contains("xmlns=\"http"), "{text}");
-        assert!(plain.payloads[1].text.contains("xml:lang=\"da\""));
+        assert!(plain.payloads[1].text().contains("xml:lang=\"da\""));
     }
 
     #[test]
@@ -413,7 +413,8 @@ mod tests {
 
     #[test]
     fn a_feed_without_members_gets_its_first() {
-        let new = Payload::new(Format::Atom, "<entry xmlns=\"http://www.w3.org/2005/Atom\"/>");
+        let new =
+            Payload::from_parsed(Format::Atom, "<entry xmlns=\"http://www.w3.org/2005/Atom\"/>");
         let edits = MemberEdits { new: vec![&new], ..MemberEdits::default() };
         for (document, written) in [
             ("<f:feed xmlns:f=\"http://www.w3.org/2005/Atom\"/>", "</f:feed>"),

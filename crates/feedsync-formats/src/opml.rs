@@ -16,10 +16,10 @@ use crate::atom::ATOM;
 use crate::context::Context;
 use crate::date::to_rfc822;
 use crate::details::{author_element, push_markup, push_texts};
-use crate::feed::{End, Role, TagContext};
 use crate::head::FeedHead;
 use crate::items::{Extras, Items};
 use crate::payload::{Default, OWN, PayloadTag};
+use crate::structure::{End, Role, TagContext};
 use crate::sync::{OutputContext, push_item, push_sharing};
 use crate::xml::{Element, Namespace, XmlError, escape_text, unescape};
 
@@ -105,8 +105,8 @@ pub(crate) struct Claim {
 
 /// Reads the claim of a payload.
 pub(crate) fn claim(payload: &Payload) -> Claim {
-    let tag = PayloadTag::read(&payload.text);
-    if payload.format != Format::Opml || tag.raw("xmlns:fs") != Some(OWN) {
+    let tag = PayloadTag::read(payload.text());
+    if payload.format() != Format::Opml || tag.raw("xmlns:fs") != Some(OWN) {
         return Claim::default();
     }
     Claim {

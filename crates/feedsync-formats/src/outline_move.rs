@@ -70,8 +70,8 @@ pub fn move_outline(
     under: Option<&ItemId>,
 ) -> Result<Payload, MoveError> {
     let (id, payload) = (&outline.id, &outline.winner.payload);
-    if payload.format != Format::Opml {
-        return Err(MoveError::NoOutline { id: id.clone(), format: payload.format });
+    if payload.format() != Format::Opml {
+        return Err(MoveError::NoOutline { id: id.clone(), format: payload.format() });
     }
     let places: HashMap<&ItemId, &OutlinePosition> =
         places.iter().map(|place| (place.id(), place)).collect();
@@ -88,7 +88,7 @@ pub fn move_outline(
 /// is not an outline.
 pub fn with_last_position(places: &[OutlinePosition], id: &ItemId, payload: Payload) -> Payload {
     let claimed = claim(&payload);
-    if payload.format != Format::Opml || claimed.parent.is_some() || claimed.position.is_some() {
+    if payload.format() != Format::Opml || claimed.parent.is_some() || claimed.position.is_some() {
         return payload;
     }
     let places: HashMap<&ItemId, &OutlinePosition> =
@@ -166,7 +166,7 @@ fn next_position(places: &PositionsById<'_>, id: &ItemId, under: Option<&ItemId>
 
 /// Returns the payload with another claim. Returns `None` if its prefix `fs` has another namespace.
 fn with_place(payload: &Payload, parent: Option<&ItemId>, position: u64) -> Option<Payload> {
-    let text = &*payload.text;
+    let text = payload.text();
     let (tree, _) = Tree::parse(text, Mode::Tolerant, &Limits::default()).ok()?;
     let root = tree.root();
     let mut edits = Edits::default();
@@ -192,7 +192,7 @@ fn with_place(payload: &Payload, parent: Option<&ItemId>, position: u64) -> Opti
     }
     push_attribute(&mut claim, "fs:position", &position.to_string());
     edits.replace(at..at, claim);
-    Some(Payload { text: edits.apply(text).into(), ..payload.clone() })
+    Some(payload.with_parsed_text(edits.apply(text)))
 }
 
 #[cfg(test)]

@@ -18,8 +18,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use feedsync_core::{Format, Payload};
+
 use crate::context::Context;
-use crate::xml::{Element, Namespace, escape_attribute, is_space};
+use crate::xml::{Element, Namespace, define_references, escape_attribute, is_space};
 
 /// Namespace of FeedSync (1.1).
 pub(crate) const FEEDSYNC: &str = "http://feedsync.org/2007/feedsync";
@@ -91,6 +93,24 @@ pub(crate) fn extract(
         push_attribute(out, &format!("fs:{name}"), value);
     }
     out.push_str(&body);
+}
+
+/// Returns the payload of an item's element: its canonical text without `sx:sync` and, for an outline, without its child
+/// outlines.
+pub(crate) fn payload_of<'a>(
+    format: Format,
+    element: Element<'_, 'a>,
+    context: &Context<'a>,
+) -> Payload {
+    let is_apart = |child: &Element<'_, 'a>| {
+        child.is(Namespace::FEEDSYNC, "sync")
+            || (format == Format::Opml && child.is(Namespace::NONE, "outline"))
+    };
+    let cuts: Vec<_> = element.children().filter(is_apart).map(Element::span).collect();
+    let mut text = String::with_capacity(element.span().len());
+    let extraction = Extraction { cuts: &cuts, ..Extraction::default() };
+    extract(&mut text, element, context, extraction);
+    Payload::from_parsed(format, define_references(&text))
 }
 
 /// Returns the text after the name: attributes and content without the cuts. A relative base is made absolute in the

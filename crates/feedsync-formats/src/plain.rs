@@ -12,10 +12,11 @@ use crate::diagnostic::{Position, ReadError};
 use crate::feed::{self, Parsed};
 use crate::json;
 use crate::options::ReadOptions;
-use crate::payload::{Extraction, extract};
-use crate::read::{check_is_xml, looks_like_json};
+use crate::payload::payload_of;
+use crate::read::looks_like_json;
 use crate::reading::Reading;
-use crate::xml::{Element, Namespace, Tree, XmlError, decode, define_references};
+use crate::xml::check_is_xml;
+use crate::xml::{Element, Namespace, Tree, XmlError, decode};
 
 /// The items of a document that have no `sx:sync`, neither of FeedSync nor of SSE.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +40,7 @@ pub fn read_plain(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Plain, Read
         let elements = items.iter().flat_map(|items| items.value.elements());
         let payloads = elements
             .filter(|item| is_object(*item) && !takes_part(*item))
-            .map(|item| Payload::new(Format::Json, json::without(item, "sync")))
+            .map(|item| Payload::from_parsed(Format::Json, json::without(item, "sync")))
             .collect();
         let Reading { title, details, .. } = reading;
         return Ok(Plain { format: Format::Json, title, details, payloads });
@@ -89,7 +90,7 @@ fn bare_item(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Option<Payload>,
         let is_feed =
             root.member("items").is_some_and(|items| items.value.kind() == json::Kind::Array);
         let bare = is_object(root) && !is_feed;
-        return Ok(bare.then(|| Payload::new(Format::Json, json::without(root, "sync"))));
+        return Ok(bare.then(|| Payload::from_parsed(Format::Json, json::without(root, "sync"))));
     }
     check_is_xml(&text)?;
     let tree = tree(&text, options)?;
@@ -106,7 +107,7 @@ fn bare_item(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Option<Payload>,
         }
         _ => Format::Pox,
     };
-    Ok(Some(payload(format, root, &Context::outside(options))))
+    Ok(Some(payload_of(format, root, &Context::outside(options))))
 }
 
 fn tree<'a>(text: &'a str, options: &ReadOptions<'_>) -> Result<Tree<'a>, ReadError> {
@@ -127,31 +128,13 @@ impl Items {
     pub(crate) fn visit<'a>(&mut self, element: Element<'_, 'a>, context: &Context<'a>) {
         let in_sse = |child: Element<'_, '_>| child.local() == "sync" && child.namespace().is_sse();
         if self.starts.contains(&element.span().start) && !element.children().any(in_sse) {
-            self.payloads.push(payload(self.format, element, context));
+            self.payloads.push(payload_of(self.format, element, context));
         }
         let inside = context.enter(element.document(), element.attributes());
         for child in element.children().take_while(|_| !context.is_spent()) {
             self.visit(child, &inside);
         }
     }
-}
-
-/// Returns the canonical text of an item without `sx:sync` and, for an outline, without its child
-/// outlines.
-pub(crate) fn payload<'a>(
-    format: Format,
-    element: Element<'_, 'a>,
-    context: &Context<'a>,
-) -> Payload {
-    let is_apart = |child: &Element<'_, 'a>| {
-        child.is(Namespace::FEEDSYNC, "sync")
-            || (format == Format::Opml && child.is(Namespace::NONE, "outline"))
-    };
-    let cuts: Vec<_> = element.children().filter(is_apart).map(Element::span).collect();
-    let mut text = String::with_capacity(element.span().len());
-    let extraction = Extraction { cuts: &cuts, ..Extraction::default() };
-    extract(&mut text, element, context, extraction);
-    Payload::new(format, define_references(&text))
 }
 
 fn is_object(node: json::Node<'_>) -> bool {
@@ -168,7 +151,7 @@ mod tests {
 
     fn texts(document: &str) -> Vec<String> {
         let plain = read_plain(document.as_bytes(), &ReadOptions::tolerant()).unwrap();
-        plain.payloads.iter().map(|payload| payload.text.to_string()).collect()
+        plain.payloads.iter().map(|payload| payload.text().to_string()).collect()
     }
 
     fn item(document: &str) -> Payload {
@@ -228,35 +211,38 @@ mod tests {
     #[test]
     fn one_item_stands_alone_or_in_a_feed() {
         let entry = "<entry xmlns=\"http://www.w3.org/2005/Atom\"><title>a</title></entry>";
-        assert_eq!(item(entry), Payload::new(Format::Atom, entry));
-        assert_eq!(item("<item><title/></item>").format, Format::Rss);
+        assert_eq!(item(entry), Payload::from_parsed(Format::Atom, entry));
+        assert_eq!(item("<item><title/></item>").format(), Format::Rss);
         assert_eq!(
             item("<contact name=\"a\"/>"),
-            Payload::new(Format::Pox, "<contact name=\"a\"/>")
+            Payload::from_parsed(Format::Pox, "<contact name=\"a\"/>")
         );
-        assert_eq!(item("{\"title\":\"a\"}"), Payload::new(Format::Json, "{\"title\":\"a\"}"));
+        assert_eq!(
+            item("{\"title\":\"a\"}"),
+            Payload::from_parsed(Format::Json, "{\"title\":\"a\"}")
+        );
         assert_eq!(
             item("<outline text=\"a\"/>"),
-            Payload::new(Format::Opml, "<outline text=\"a\"/>")
+            Payload::from_parsed(Format::Opml, "<outline text=\"a\"/>")
         );
         let atom = format!("<feed xmlns=\"http://www.w3.org/2005/Atom\">{entry}</feed>");
-        assert_eq!(item(&atom), Payload::new(Format::Atom, entry));
+        assert_eq!(item(&atom), Payload::from_parsed(Format::Atom, entry));
         let rdf = item(
             "<rdf:RDF xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\" \
              xmlns=\"http://purl.org/rss/1.0/\"><channel/><item><title>a</title></item></rdf:RDF>",
         );
-        assert_eq!((rdf.format, rdf.text.starts_with("<item")), (Format::Rss, true), "{rdf:?}");
+        assert_eq!((rdf.format(), rdf.text().starts_with("<item")), (Format::Rss, true), "{rdf:?}");
         let sync =
             "<sx:sync id=\"x\" updates=\"1\"><sx:history sequence=\"1\" by=\"a\"/></sx:sync>";
         let pox = format!("<all xmlns:sx=\"{}\"><x>a{sync}</x></all>", crate::payload::FEEDSYNC);
-        assert_eq!(item(&pox).format, Format::Pox);
-        assert!(item(&pox).text.starts_with("<x"), "{:?}", item(&pox));
+        assert_eq!(item(&pox).format(), Format::Pox);
+        assert!(item(&pox).shared_text().starts_with("<x"), "{:?}", item(&pox));
         let opml = "<opml version=\"2.0\"><head/><body><outline text=\"a\"/></body></opml>";
-        assert_eq!(item(opml), Payload::new(Format::Opml, "<outline text=\"a\"/>"));
+        assert_eq!(item(opml), Payload::from_parsed(Format::Opml, "<outline text=\"a\"/>"));
         let feed = "<rss version=\"2.0\"><channel><item><title>a</title></item></channel></rss>";
-        assert_eq!(&*item(feed).text, "<item><title>a</title></item>");
-        assert_eq!(&*item("{\"items\":[{\"a\":1}]}").text, "{\"a\":1}");
-        assert_eq!(&*item("{\"items\":{\"a\":1}}").text, "{\"items\":{\"a\":1}}");
+        assert_eq!(&*item(feed).shared_text(), "<item><title>a</title></item>");
+        assert_eq!(&*item("{\"items\":[{\"a\":1}]}").shared_text(), "{\"a\":1}");
+        assert_eq!(&*item("{\"items\":{\"a\":1}}").shared_text(), "{\"items\":{\"a\":1}}");
     }
 
     #[test]

@@ -4,10 +4,10 @@
 use feedsync_core::Format;
 
 use crate::details::{push_markup, push_pox_attributes};
-use crate::feed::{Role, TagContext};
 use crate::head::FeedHead;
 use crate::payload::{Default, push_attribute};
 use crate::remarks::{Fault, Remarks};
+use crate::structure::{Role, TagContext};
 use crate::sync::push_sharing;
 use crate::xml::{Attribute, Element, Namespace};
 

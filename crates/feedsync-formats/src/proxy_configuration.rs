@@ -6,7 +6,7 @@
 
 use crate::diagnostic::{Position, ReadError};
 use crate::options::{Mode, ReadOptions};
-use crate::read::check_is_xml;
+use crate::xml::check_is_xml;
 use crate::xml::{Element, Namespace, Namespaces, Tree, XmlError, decode};
 
 /// Media type of these documents.

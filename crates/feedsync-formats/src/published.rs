@@ -20,7 +20,8 @@ use crate::entry::{self, Entry};
 use crate::feed::{self, Parsed};
 use crate::options::ReadOptions;
 use crate::plain::Items;
-use crate::read::{check_is_xml, looks_like_json};
+use crate::read::looks_like_json;
+use crate::xml::check_is_xml;
 use crate::xml::{Tree, XmlError};
 
 /// A feed with its metadata.

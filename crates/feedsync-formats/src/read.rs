@@ -7,7 +7,7 @@ use crate::feed;
 use crate::json;
 use crate::options::ReadOptions;
 use crate::reading::Reading;
-use crate::xml::{Reader, Token, decode};
+use crate::xml::{Reader, Token, check_is_xml, decode};
 
 /// Reads a feed. For `None` the format is detected.
 pub fn read(
@@ -46,16 +46,4 @@ pub fn detect(bytes: &[u8]) -> Option<Format> {
 pub(crate) fn looks_like_json(bytes: &[u8]) -> bool {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     matches!(bytes.iter().find(|byte| !byte.is_ascii_whitespace()), Some(b'{' | b'['))
-}
-
-/// Returns an error if the text does not start like XML.
-pub(crate) fn check_is_xml(text: &str) -> Result<(), ReadError> {
-    match text.trim_start().chars().next() {
-        Some('<') => Ok(()),
-        None => Err(ReadError::UnknownFormat { found: "an empty document".into() }),
-        Some(_) => {
-            let start: String = text.trim_start().chars().take(20).collect();
-            Err(ReadError::UnknownFormat { found: format!("a text that begins {start:?}") })
-        }
-    }
 }

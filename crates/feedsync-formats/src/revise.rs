@@ -50,11 +50,11 @@ pub enum ReviseError {
 
 /// Returns the revised payload.
 pub fn revise(payload: &Payload, revision: &Revision) -> Result<Payload, ReviseError> {
-    let text = match payload.format {
-        Format::Json => json::revise(&payload.text, revision)?,
+    let text = match payload.format() {
+        Format::Json => json::revise(payload.text(), revision)?,
         _ => xml::revise(payload, revision)?,
     };
-    Ok(Payload { text: text.into(), ..payload.clone() })
+    Ok(payload.with_parsed_text(text))
 }
 
 /// Replacements in one text.

@@ -6,10 +6,10 @@ use feedsync_core::Format;
 use crate::compose::push_plain;
 use crate::date::to_rfc822;
 use crate::details::{push_markup, push_rss};
-use crate::feed::{Role, TagContext};
 use crate::head::FeedHead;
 use crate::names::media_type;
 use crate::payload::Default;
+use crate::structure::{Role, TagContext};
 use crate::sync::push_sharing;
 
 pub(crate) fn role(place: TagContext<'_>) -> Role {

@@ -42,10 +42,10 @@ const PAGE: &str = "text/html";
 /// Returns the entry with these parts. A payload that is not an Atom entry is returned unchanged:
 /// [project](crate::project) it first.
 pub fn with_server_parts(payload: &Payload, parts: &ServerParts<'_>) -> Payload {
-    if payload.format != Format::Atom {
+    if payload.format() != Format::Atom {
         return payload.clone();
     }
-    let text = &*payload.text;
+    let text = payload.text();
     let edited = |time| format!("<app:edited xmlns:app=\"{APP}\">{time}</app:edited>");
     let mut end = parts.edited.map(edited).unwrap_or_default();
     let mut element = |local: &str, attributes: &[(&str, &str)]| {
@@ -68,7 +68,7 @@ pub fn with_server_parts(payload: &Payload, parts: &ServerParts<'_>) -> Payload 
             None => {}
         }
     }
-    Payload { text: with_end(text, &end).into(), ..payload.clone() }
+    payload.with_parsed_text(with_end(text, &end))
 }
 
 /// Returns the entry with links to its media: `content`, as RFC 4287 4.1.2 requires of an entry without an
@@ -78,7 +78,7 @@ pub fn with_media_links(payload: &Payload, blob: &Blob, address: &str) -> Payloa
     let length = blob.length.to_string();
     let mut end = String::new();
     let mut element = |local: &str, attributes: &[(&str, &str)]| {
-        end.push_str(&format!("<{}", qualified(&payload.text, local)));
+        end.push_str(&format!("<{}", qualified(payload.text(), local)));
         attributes.iter().for_each(|(name, value)| push_attribute(&mut end, name, value));
         end.push_str(&format!(" xmlns:fs=\"{OWN}\" fs:{SERVED}=\"true\"/>"));
     };
@@ -89,7 +89,7 @@ pub fn with_media_links(payload: &Payload, blob: &Blob, address: &str) -> Payloa
         "link",
         &[("rel", "enclosure"), ("href", address), media_type, ("length", &length), title],
     );
-    Payload { text: with_end(&payload.text, &end).into(), ..payload.clone() }
+    payload.with_parsed_text(with_end(payload.text(), &end))
 }
 
 /// Returns the qualified name of a child in the namespace of the entry, with the entry's prefix.
@@ -127,22 +127,22 @@ pub(crate) fn is_alternate(child: Element<'_, '_>) -> bool {
 
 /// Returns the media of a media link entry: the only blob that it names, if it has no content of its own.
 pub fn media(payload: &Payload) -> Option<Blob> {
-    let mut named = if payload.format == Format::Atom { blobs(payload) } else { Vec::new() };
+    let mut named = if payload.format() == Format::Atom { blobs(payload) } else { Vec::new() };
     if named.len() != 1 {
         return None;
     }
-    let (tree, _) = Tree::parse(&payload.text, Mode::Tolerant, &Limits::default()).ok()?;
+    let (tree, _) = Tree::parse(payload.text(), Mode::Tolerant, &Limits::default()).ok()?;
     tree.root().child(Namespace::ATOM, "content").is_none().then(|| named.swap_remove(0))
 }
 
 /// Returns the name that the creator of an entry requested for its address (RFC 5023 9.7): the text of a child
 /// `fs:slug`.
 pub fn slug(payload: &Payload) -> Option<String> {
-    let mentions = memchr::memmem::find(payload.text.as_bytes(), b":slug").is_some();
-    if payload.format != Format::Atom || !mentions {
+    let mentions = memchr::memmem::find(payload.text().as_bytes(), b":slug").is_some();
+    if payload.format() != Format::Atom || !mentions {
         return None;
     }
-    let (tree, _) = Tree::parse(&payload.text, Mode::Tolerant, &Limits::default()).ok()?;
+    let (tree, _) = Tree::parse(payload.text(), Mode::Tolerant, &Limits::default()).ok()?;
     let slug = tree.root().child(Namespace::OWN, "slug")?.text().trim().to_owned();
     (!slug.is_empty()).then_some(slug)
 }
@@ -161,7 +161,7 @@ mod tests {
 
     fn entry(inside: &str) -> Payload {
         let text = format!("<entry xmlns=\"http://www.w3.org/2005/Atom\">{inside}</entry>");
-        Payload::new(Format::Atom, text)
+        Payload::from_parsed(Format::Atom, text)
     }
 
     fn author_s(payload: &Payload, for_media: bool) -> Payload {
@@ -180,23 +180,23 @@ mod tests {
             let payload = entry(inside);
             let served = with_server_parts(&payload, &PARTS);
             for once in ["<app:edited", "rel=\"edit\"", "a&amp;b\"/>", "rel=\"alternate\""] {
-                assert_eq!(served.text.matches(once).count(), 1, "{once} in {}", served.text);
+                assert_eq!(served.text().matches(once).count(), 1, "{once} in {}", served.text());
             }
             assert_eq!(author_s(&served, false), payload);
         }
         let prefixed = "<a:entry xmlns:a=\"http://www.w3.org/2005/Atom\"/>";
-        let prefixed = Payload::new(Format::Atom, prefixed);
+        let prefixed = Payload::from_parsed(Format::Atom, prefixed);
         let served = with_server_parts(&prefixed, &PARTS);
-        assert!(served.text.contains("<a:link rel=\"edit\""), "{}", served.text);
+        assert!(served.text().contains("<a:link rel=\"edit\""), "{}", served.text());
         assert_eq!(author_s(&served, false), prefixed);
-        let json = Payload::new(Format::Json, "{}");
+        let json = Payload::from_parsed(Format::Json, "{}");
         assert_eq!(with_server_parts(&json, &PARTS), json);
     }
 
     #[test]
     fn the_alternate_link_of_a_server_repeats_none_of_the_authors() {
         let alternates = |inside: &str| {
-            let served = with_server_parts(&entry(inside), &PARTS).text;
+            let served = with_server_parts(&entry(inside), &PARTS).shared_text();
             served.split("rel=\"alternate\"").nth(1).map(|end| end.starts_with(" type="))
         };
         assert_eq!(alternates(""), Some(true));
@@ -214,12 +214,15 @@ mod tests {
         let blob = Blob::new("a \"b\".png", "image/png", 3, [0; 32]).unwrap();
         for entry in [
             entry("<title>a</title>\n "),
-            Payload::new(Format::Atom, "<a:entry xmlns:a=\"http://www.w3.org/2005/Atom\"/>"),
+            Payload::from_parsed(
+                Format::Atom,
+                "<a:entry xmlns:a=\"http://www.w3.org/2005/Atom\"/>",
+            ),
         ] {
             let entry = crate::with_blob(&entry, &blob);
             let linked = with_media_links(&entry, &blob, "http://hub/m?a&b");
-            assert!(linked.text.contains("src=\"http://hub/m?a&amp;b\""), "{}", linked.text);
-            assert_eq!(linked.text.matches("served").count(), 2);
+            assert!(linked.text().contains("src=\"http://hub/m?a&amp;b\""), "{}", linked.text());
+            assert_eq!(linked.text().matches("served").count(), 2);
             assert_eq!(without_server_parts(&linked).as_ref(), Some(&entry));
         }
     }
@@ -231,7 +234,7 @@ mod tests {
         assert_eq!(slug(&entry(&child(" "))), None);
         assert_eq!(slug(&entry("<x:slug xmlns:x='urn:x'>a</x:slug>")), None);
         let item = format!("<item>{}</item>", child("a"));
-        assert_eq!(slug(&Payload::new(Format::Rss, item)), None);
+        assert_eq!(slug(&Payload::from_parsed(Format::Rss, item)), None);
     }
 
     #[test]
@@ -247,8 +250,13 @@ mod tests {
         assert_eq!(media(&entry(&format!("{blob}{blob}"))), None);
         let parts = MediaParts { edit_media: "/m", src: "/s", media_type: "image/png" };
         let served = with_server_parts(&payload, &ServerParts { media: Some(parts), ..PARTS });
-        assert!(served.text.contains("<link rel=\"edit-media\" href=\"/m\" type=\"image/png\"/>"));
-        assert!(served.text.contains("<content type=\"image/png\" src=\"/s\"/>"));
-        assert_eq!(author_s(&served, true).text, entry("<summary>a.png</summary>").text);
+        assert!(
+            served.text().contains("<link rel=\"edit-media\" href=\"/m\" type=\"image/png\"/>")
+        );
+        assert!(served.text().contains("<content type=\"image/png\" src=\"/s\"/>"));
+        assert_eq!(
+            author_s(&served, true).shared_text(),
+            entry("<summary>a.png</summary>").shared_text()
+        );
     }
 }

@@ -32,9 +32,9 @@ const RELATIONS: &str = "http://www.iana.org/assignments/relation/";
 /// directly before them is removed, and so are the entry's declarations of prefixes that only these parts use. Every
 /// other byte stays.
 pub fn without_server_parts(payload: &Payload) -> Option<Payload> {
-    let text = &*payload.text;
+    let text = payload.text();
     let mentions = |name: &str| memchr::memmem::find(text.as_bytes(), name.as_bytes()).is_some();
-    (payload.format == Format::Atom && (mentions("edit") || mentions(SERVED))).then_some(())?;
+    (payload.format() == Format::Atom && (mentions("edit") || mentions(SERVED))).then_some(())?;
     without_children(payload, is_server_part)
 }
 
@@ -61,7 +61,8 @@ pub(crate) fn without_children(
     payload: &Payload,
     leaves: impl Fn(Element<'_, '_>, &Namespaces<'_>) -> bool,
 ) -> Option<Payload> {
-    let (tree, namespaces) = Tree::parse(&payload.text, Mode::Tolerant, &Limits::default()).ok()?;
+    let (tree, namespaces) =
+        Tree::parse(payload.text(), Mode::Tolerant, &Limits::default()).ok()?;
     let entry = tree.root();
     let parts: Vec<_> =
         entry.children().filter(|child| leaves(*child, &namespaces)).map(Element::span).collect();
@@ -76,7 +77,7 @@ pub(crate) fn without_children(
         cuts.extend(parts);
         without(entry, &cuts)
     };
-    Some(Payload { text: text.into(), ..payload.clone() })
+    Some(payload.with_parsed_text(text))
 }
 
 fn is_server_part(child: Element<'_, '_>, namespaces: &Namespaces<'_>) -> bool {
@@ -138,12 +139,14 @@ mod tests {
     const APP_PREFIX: &str = " xmlns:app=\"http://www.w3.org/2007/app\"";
 
     fn cleaned(text: &str) -> Option<String> {
-        let payload =
-            Payload { sync_foreign: Some("<sync/>".into()), ..Payload::new(Format::Atom, text) };
+        let payload = Payload::from_parsed(Format::Atom, text).with_sync_foreign(Some("<sync/>"));
         let cleaned = without_server_parts(&payload)?;
-        assert_eq!((cleaned.format, &cleaned.sync_foreign), (Format::Atom, &payload.sync_foreign));
-        assert_eq!(without_server_parts(&cleaned), None, "once is enough: {}", cleaned.text);
-        Some(cleaned.text.to_string())
+        assert_eq!(
+            (cleaned.format(), &cleaned.sync_foreign()),
+            (Format::Atom, &payload.sync_foreign())
+        );
+        assert_eq!(without_server_parts(&cleaned), None, "once is enough: {}", cleaned.text());
+        Some(cleaned.text().to_string())
     }
 
     #[test]
@@ -196,10 +199,10 @@ mod tests {
         }
         let link = "<link xmlns='http://www.w3.org/2005/Atom' rel='edit'/>";
         for format in [Format::Rss, Format::Opml, Format::Pox] {
-            let payload = Payload::new(format, format!("<item>{link}</item>"));
+            let payload = Payload::from_parsed(format, format!("<item>{link}</item>"));
             assert_eq!(without_server_parts(&payload), None);
         }
-        let json = Payload::new(Format::Json, "{\"links\":[{\"rel\":\"edit\"}]}");
+        let json = Payload::from_parsed(Format::Json, "{\"links\":[{\"rel\":\"edit\"}]}");
         assert_eq!(without_server_parts(&json), None);
         assert_eq!(cleaned("<entry edit"), None);
     }
@@ -211,7 +214,7 @@ mod tests {
              xmlns:sx='http://feedsync.org/2007/feedsync'>{entry}</feed>"
         );
         let reading = read(feed.as_bytes(), None, &ReadOptions::strict()).unwrap();
-        reading.feed.items[0].winner.payload.text.to_string()
+        reading.feed.items[0].winner.payload.text().to_string()
     }
 
     /// Property over random entries: an entry that is read from a feed with and without server parts gives the same

@@ -11,10 +11,9 @@ use crate::context::Context;
 use crate::control::{controls, drafts};
 use crate::diagnostic::{Position, ReadError};
 use crate::options::{Limits, Mode, ReadOptions};
-use crate::payload::with_end;
-use crate::plain;
-use crate::read::check_is_xml;
+use crate::payload::{payload_of, with_end};
 use crate::revise::Edits;
+use crate::xml::check_is_xml;
 use crate::xml::{Element, Namespace, Tree, XmlError, decode, escape_text};
 
 /// A document that a client submitted.
@@ -92,7 +91,7 @@ pub fn read_submission(
         }
     }
     let claim = root.child(Namespace::FEEDSYNC, "sync").map(claim);
-    let payload = plain::payload(Format::Atom, root, &Context::default());
+    let payload = payload_of(Format::Atom, root, &Context::default());
     Ok(Submission::Entry { payload, claim })
 }
 
@@ -121,7 +120,7 @@ pub struct Terms {
 
 /// Returns these texts of an Atom entry. Blank texts are absent.
 pub fn terms(payload: &Payload) -> Terms {
-    let parsed = Tree::parse(&payload.text, Mode::Tolerant, &Limits::default());
+    let parsed = Tree::parse(payload.text(), Mode::Tolerant, &Limits::default());
     let Ok((tree, _)) = parsed else { return Terms::default() };
     let text = |local| {
         let text = tree.root().child(Namespace::ATOM, local)?.text().trim().to_owned();
@@ -166,7 +165,7 @@ pub struct Completion<'a> {
 /// Returns the entry with the elements that the server completes. Every other byte stays. A payload that is not an
 /// Atom entry is returned unchanged.
 pub fn complete(payload: &Payload, completion: &Completion<'_>) -> Payload {
-    let text = &*payload.text;
+    let text = payload.text();
     let Ok((tree, _)) = Tree::parse(text, Mode::Tolerant, &Limits::default()) else {
         return payload.clone();
     };
@@ -219,7 +218,7 @@ pub fn complete(payload: &Payload, completion: &Completion<'_>) -> Payload {
         added.push_str("</fs:slug>");
     }
     let text = with_end(&edits.apply(text), &added);
-    Payload { text: text.into(), ..payload.clone() }
+    payload.with_parsed_text(text)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::entry::{Entry, entry};
 pub fn truncate(payload: &Payload) -> Payload {
     let Entry { id, author, published, updated, .. } = entry(payload);
     let left = Entry { id, author, published, updated, ..Entry::default() };
-    Payload { sync_foreign: payload.sync_foreign.clone(), ..compose(payload.format, &left) }
+    compose(payload.format(), &left).with_sync_foreign_of(payload)
 }
 
 #[cfg(test)]
@@ -36,15 +36,15 @@ mod tests {
             };
             let whole = compose(format, &full);
             let left = truncate(&whole);
-            assert!(!left.text.to_lowercase().contains("secret"), "{}", left.text);
-            assert_eq!(left.format, format);
+            assert!(!left.text().to_lowercase().contains("secret"), "{}", left.text());
+            assert_eq!(left.format(), format);
             let kept = entry(&left);
             assert_eq!(kept.id, entry(&whole).id);
             assert_eq!(kept.updated.or(kept.published), entry(&whole).updated.or(full.updated));
             assert_eq!(truncate(&left), left);
             if format == Format::Atom {
                 for needed in ["<id>", "<title", "<updated>", "<author><name"] {
-                    assert!(left.text.contains(needed), "{needed}: {}", left.text);
+                    assert!(left.text().contains(needed), "{needed}: {}", left.text());
                 }
             }
         }

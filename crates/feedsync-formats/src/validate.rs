@@ -28,10 +28,11 @@ use crate::feed;
 use crate::items::{Extras, Items};
 use crate::json as json_format;
 use crate::options::ReadOptions;
-use crate::read::{check_is_xml, looks_like_json, read};
+use crate::read::{looks_like_json, read};
 use crate::remarks::{Fault, PositionConverter};
 use crate::server_parts::APP;
 use crate::sse;
+use crate::xml::check_is_xml;
 use crate::xml::{Namespace, Reader, Token, Tree, decode};
 
 use atom::Checker;

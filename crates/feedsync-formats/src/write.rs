@@ -110,8 +110,8 @@ impl FeedWriter {
         match self.format {
             Format::Json => self.json.plain(out, &payload),
             Format::Atom | Format::Rss | Format::Opml | Format::Pox => {
-                let tag = PayloadTag::read(&payload.text);
-                payload::write(out, &payload.text, &tag, &self.place.default, |_, _| {});
+                let tag = PayloadTag::read(payload.text());
+                payload::write(out, payload.text(), &tag, &self.place.default, |_, _| {});
                 out.push('\n');
             }
         }

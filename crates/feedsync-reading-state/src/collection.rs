@@ -138,7 +138,7 @@ fn feed_of(version: &Version<Payload>) -> Result<Option<FeedAddress>, DocumentEr
 /// Sort key of versions that is more specific than winning, so that the order is the same everywhere.
 fn rank(version: &Version<Payload>) -> impl Ord + '_ {
     let dot = version.dot();
-    let payload = (version.payload.format, &*version.payload.text);
+    let payload = (version.payload.format(), version.payload.text());
     (version.updates, dot.when(), dot.by(), dot.sequence(), version.deleted, payload)
 }
 
@@ -154,7 +154,7 @@ fn resolved(
         let by = dot.by().map(By::as_str).unwrap_or_default().to_owned();
         let when = dot.when().map(|when| when.to_string()).unwrap_or_default();
         let deleted = version.deleted.to_string();
-        let payload = version.payload.text.to_string();
+        let payload = version.payload.text().to_string();
         said.extend([dot.sequence().to_string(), when, by, deleted, payload]);
     }
     let said: Vec<&str> = said.iter().map(String::as_str).collect();

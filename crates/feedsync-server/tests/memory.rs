@@ -89,7 +89,7 @@ async fn nested_outlines_take_no_memory_for_what_they_hold() {
     let text = "long ".repeat(13_000);
     let text =
         format!("<outline xmlns:fs=\"urn:feedsync:1\" fs:parent=\"item000000\" text=\"{text}\"/>");
-    let hub = filled(2_000, Payload::new(Format::Opml, text)).await;
+    let hub = filled(2_000, Payload::from_parsed(Format::Opml, text)).await;
     for feed in ["/collections/notes/complete.opml", "/collections/notes/changes.opml"] {
         streams(&hub, feed, 130_000_000).await;
     }

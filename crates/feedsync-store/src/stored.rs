@@ -47,7 +47,7 @@ pub fn item_bytes(item: &Item<Payload>) -> usize {
 
 /// Number of bytes of a payload, including its foreign markup.
 pub fn payload_bytes(payload: &Payload) -> usize {
-    payload.text.len() + payload.sync_foreign.as_ref().map_or(0, |text| text.len())
+    payload.text().len() + payload.sync_foreign().map_or(0, str::len)
 }
 
 pub(crate) fn weight(item: &Item<Payload>) -> usize {
@@ -189,7 +189,7 @@ impl Selection {
     pub fn includes(&self, stored: &StoredItem) -> bool {
         let winner = &stored.item.winner;
         let contains = |text: &str| {
-            let payload = winner.payload.text.to_ascii_lowercase();
+            let payload = winner.payload.text().to_ascii_lowercase();
             payload.contains(&text.to_ascii_lowercase())
         };
         self.before.is_none_or(|before| stored.number < before)
@@ -275,8 +275,8 @@ mod tests {
                 Some(foreign) => update.with_foreign(foreign),
                 None => update,
             };
-            let mut payload = Payload::new(Format::Atom, "<entry/>");
-            payload.sync_foreign = sync_foreign.map(Into::into);
+            let payload =
+                Payload::from_parsed(Format::Atom, "<entry/>").with_sync_foreign(sync_foreign);
             let winner = Version {
                 updates: Updates::new(1).unwrap(),
                 deleted: false,

@@ -141,7 +141,7 @@ fn check_item(item: &Item<Payload>, options: &ReadOptions<'_>) {
     for version in item.versions() {
         let _ = entry(&version.payload);
     }
-    let native = item.winner.payload.format;
+    let native = item.winner.payload.format();
     for format in Format::ALL {
         let written = write(format, std::slice::from_ref(item), None, None);
         let reading = read(written.as_bytes(), Some(format), options)
@@ -156,7 +156,7 @@ fn check_item(item: &Item<Payload>, options: &ReadOptions<'_>) {
         assert_eq!(again.id, item.id);
         for (again, version) in again.versions().zip(item.versions()) {
             assert!(again.dot().is_same(version.dot()), "{format}: {written}");
-            assert_eq!(again.payload.text, version.payload.text, "{format}: {written}");
+            assert_eq!(again.payload.text(), version.payload.text(), "{format}: {written}");
         }
     }
 }

@@ -61,6 +61,25 @@ fn clients_aggregator_and_library_use_the_endpoint_and_not_its_store() {
     }
 }
 
+/// Content of items is parsed before it can be published: only parsers, and stores whose rows hold what was parsed,
+/// make a payload of a bare text. Everything else calls `feedsync_formats::read_payload`.
+#[test]
+fn only_formats_and_stores_make_payloads_of_bare_text() {
+    let owners = ["feedsync-core/", "feedsync-formats/", "feedsync-store/"];
+    let makers = ["Payload::from_parsed", ".with_parsed_text(", ".with_sync_foreign("];
+    let mut found = 0;
+    for Source { path, text } in sources("") {
+        // Tests make samples; the last module of a file holds its tests.
+        let is_test = path.split(['/', '.']).any(|part| part == "tests")
+            || path.starts_with("feedsync-test/");
+        let text = text.split("#[cfg(test)]modtests{").next().unwrap_or_default();
+        let makes_any = !is_test && makers.iter().any(|maker| text.contains(maker));
+        found += usize::from(makes_any);
+        assert!(!makes_any || owners.iter().any(|owner| path.starts_with(owner)), "{path}");
+    }
+    assert!(found > 10, "{found} files make payloads");
+}
+
 #[test]
 fn comments_and_line_breaks_do_not_hide_code() {
     assert_eq!(

@@ -154,7 +154,7 @@ fn id(text: &str) -> ItemId {
 }
 
 fn payload(title: &str) -> Payload {
-    Payload::new(Format::Json, format!("{{\"title\":\"{title}\"}}"))
+    Payload::from_parsed(Format::Json, format!("{{\"title\":\"{title}\"}}"))
 }
 
 async fn endpoint() -> (Endpoint, Arc<Clock>) {

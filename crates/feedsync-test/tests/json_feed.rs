@@ -143,7 +143,7 @@ fn any_items_are_written_as_a_valid_json_feed() {
                     format!("{}{}{}", &sound[..at], text(&mut random), &sound[at..])
                 }
             };
-            payloads.push(Payload::new(format, made));
+            payloads.push(Payload::from_parsed(format, made));
         }
         let title = text(&mut random);
         let links = [Link::new("alternate", &text(&mut random)), Link::new("enclosure", &title)];

@@ -6,12 +6,9 @@ mod patch;
 mod payload;
 
 use feedsync_core::{Format, ItemId, Payload, Timestamp};
-use feedsync_formats::{Limits, Mode, ReadOptions, json as json_text, read_item};
+use feedsync_formats::json as json_text;
 
 pub use json::Json;
-
-/// Maximum depth of elements, arrays and objects of an item, so that it can be nested in a feed.
-const MAX_DEPTH: usize = 200;
 
 /// Maximum depth of a JSON item. The JSON reader that applications use stops at 128.
 const MAX_JSON_DEPTH: usize = 120;
@@ -23,7 +20,7 @@ const MAX_JSON_DEPTH: usize = 120;
 /// implements it for a format of its own:
 ///
 /// ```
-/// use feedsync::{Content, ContentError, Format, Payload, Target};
+/// use feedsync::{Content, ContentError, Format, Payload, Target, read_payload};
 ///
 /// /// A contact, as `<contact name="…"/>`.
 /// struct Contact(String);
@@ -32,15 +29,13 @@ const MAX_JSON_DEPTH: usize = 120;
 ///     const FORMAT: Format = Format::Pox;
 ///
 ///     fn read(payload: &Payload) -> Result<Self, ContentError> {
-///         let name = payload.text.split('"').nth(1).ok_or_else(|| ContentError::new("it has no name"))?;
+///         let name = payload.text().split('"').nth(1).ok_or_else(|| ContentError::new("it has no name"))?;
 ///         Ok(Self(name.to_owned()))
 ///     }
 ///
 ///     fn write(&self, _target: &Target<'_>) -> Result<Payload, ContentError> {
-///         if self.0.contains(['"', '<', '&']) {
-///             return Err(ContentError::new("a name without quotes and markup, please"));
-///         }
-///         Ok(Payload::new(Format::Pox, format!("<contact name=\"{}\"/>", self.0)))
+///         let text = format!("<contact name=\"{}\"/>", self.0.replace('"', "&quot;"));
+///         read_payload(Format::Pox, &text).map_err(ContentError::caused_by)
 ///     }
 /// }
 /// # #[tokio::main]
@@ -59,8 +54,9 @@ pub trait Content: Sized + Send + Sync {
     /// Reads the content of an item. A peer may have written the item in any format, and anything into it.
     fn read(payload: &Payload) -> Result<Self, ContentError>;
 
-    /// Writes the content of an item that is added or edited. The result is parsed before it is stored, so that no item
-    /// can break a feed: it is one JSON object, or one XML element with its namespace declarations.
+    /// Writes the content of an item that is added or edited. A payload comes from
+    /// [`read_payload`](crate::read_payload), which parses it, so that no item can break a feed: it is one JSON object,
+    /// or one XML element with its namespace declarations.
     fn write(&self, target: &Target<'_>) -> Result<Payload, ContentError>;
 }
 
@@ -103,52 +99,17 @@ impl ContentError {
     }
 }
 
-/// Writes a content and parses the result, so that what is stored can be read by every peer.
+/// Writes a content, and checks that this type can read it again. A [`Payload`] is well-formed, since only a parser
+/// makes one.
 pub(crate) fn written<T: Content>(
     content: &T,
     target: &Target<'_>,
 ) -> Result<Payload, ContentError> {
     let payload = content.write(target)?;
-    let payload = match payload.format {
-        Format::Json => checked_object(payload)?,
-        _ => checked_element(payload)?,
-    };
-    // What this type could not read again is refused here, before it is stored.
+    if payload.format() == Format::Json {
+        json_text::check_grammar(payload.text(), MAX_JSON_DEPTH)
+            .map_err(|malformed| ContentError::new(malformed.message))?;
+    }
     T::read(&payload)?;
     Ok(payload)
-}
-
-/// A JSON object whose members do not take the place of those that a feed adds.
-fn checked_object(payload: Payload) -> Result<Payload, ContentError> {
-    json_text::check_grammar(&payload.text, MAX_JSON_DEPTH)
-        .map_err(|malformed| ContentError::new(malformed.message))?;
-    let root = json_text::Node::root(&payload.text);
-    if root.kind() != json_text::Kind::Object {
-        return Err(ContentError::new(
-            "an item must be a JSON object, such as {\"title\": \"Milk\"}",
-        ));
-    }
-    for reserved in ["sync", "fs:native"] {
-        if root.member(reserved).is_some() {
-            let message = format!("the member {reserved:?} is reserved for FeedSync; rename it");
-            return Err(ContentError::new(message));
-        }
-    }
-    Ok(payload)
-}
-
-/// One XML element that stands alone.
-fn checked_element(payload: Payload) -> Result<Payload, ContentError> {
-    let limits = Limits { depth: MAX_DEPTH, ..Limits::default() };
-    let options = ReadOptions { mode: Mode::Strict, limits, base: None };
-    let read = read_item(payload.text.as_bytes(), &options).map_err(ContentError::caused_by)?;
-    // Plain XML may have items that are named as those of RSS.
-    let is_plain_item = (payload.format, read.format) == (Format::Pox, Format::Rss);
-    match read.format == payload.format || is_plain_item {
-        true => Ok(Payload { text: read.text, ..payload }),
-        false => Err(ContentError::new(format!(
-            "the element is an item of the format {}, and not of {}",
-            read.format, payload.format
-        ))),
-    }
 }

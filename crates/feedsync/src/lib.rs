@@ -220,7 +220,9 @@ mod sync;
 mod watch;
 
 pub use feedsync_core::{Format, ItemId, Payload, Timestamp};
-pub use feedsync_formats::{Category, ContentType, Entry, Link, Person, compose, entry};
+pub use feedsync_formats::{
+    Category, ContentType, Entry, Link, PayloadError, Person, compose, entry, read_payload,
+};
 pub use feedsync_store::UntilError as PositionError;
 
 pub use collection::Collection;

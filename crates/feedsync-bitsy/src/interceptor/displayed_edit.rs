@@ -8,7 +8,7 @@
 use feedsync_core::{Format, Payload};
 use feedsync_formats::{
     Completion, Fill, MediaParts, MemberFeed, ReadOptions, ServerParts, Submission, complete,
-    read_submission, with_server_parts, without_server_parts,
+    empty_payload, read_submission, with_server_parts, without_server_parts,
 };
 use percent_encoding::percent_decode_str;
 
@@ -23,9 +23,6 @@ const UNKNOWN_AUTHOR: &str = "unknown";
 
 /// Media type of bytes without a declared one (RFC 9110 8.3).
 const DEFAULT_MEDIA_TYPE: &str = "application/octet-stream";
-
-/// Empty entry, to which the parts of a media link entry are added.
-const EMPTY_ENTRY: &str = "<entry xmlns=\"http://www.w3.org/2005/Atom\"></entry>";
 
 impl ComposedEdit {
     /// Whether the content may be an entry. Media types other than XML are excluded.
@@ -79,7 +76,7 @@ impl ComposedEdit {
             slug: None,
             summary: Some(""),
         };
-        let entry = complete(&Payload::new(Format::Atom, EMPTY_ENTRY), &completion);
+        let entry = complete(&empty_payload(Format::Atom), &completion);
         let media = Some(MediaParts { edit_media: at, src: at, media_type });
         with_server_parts(&entry, &ServerParts { edited: None, edit: None, alternate: None, media })
     }
@@ -135,7 +132,7 @@ mod tests {
     fn shown(edited: &ComposedEdit, bytes: &[u8], profile: Profile) -> Option<String> {
         let bytes = edited.may_be_entry().then_some(bytes);
         let local = edited.shown(bytes, "2026-11-26T00:00:00Z", profile)?;
-        Some(local.entry?.text.to_string())
+        Some(local.entry?.text().to_owned())
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub(crate) fn shown(item: &Item<Payload>, conflicts: &str) -> String {
     let winner = &item.winner;
     let entry = entry(&winner.payload);
     let mut out = format!("{BOLD}{}{BOLD:#}\n", text::line(&view::title(&winner.payload)));
-    out.push_str(&format!("{DIM}{}  {}{DIM:#}\n", item.id, winner.payload.format));
+    out.push_str(&format!("{DIM}{}  {}{DIM:#}\n", item.id, winner.payload.format()));
     let signed = view::signed(winner.dot());
     let state = if winner.deleted { "deleted, update" } else { "update" };
     out.push_str(&format!("{DIM}{state} {}  {signed}{DIM:#}\n", winner.updates.get()));

@@ -15,7 +15,7 @@ pub(crate) fn naming(digest: Digest) -> Payload {
          <fs:blob xmlns:fs=\"urn:feedsync:1\" name=\"a.png\" type=\"image/png\" length=\"7\" \
          sha-256=\"{digest}\"/></entry>"
     );
-    Payload::new(Format::Atom, text)
+    Payload::from_parsed(Format::Atom, text)
 }
 
 async fn has(peer: &Peer, digest: Digest) -> bool {

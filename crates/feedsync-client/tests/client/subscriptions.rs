@@ -172,7 +172,7 @@ async fn entries_without_sync_information_are_imported_where_that_was_asked() {
     }
     assert_eq!(anna.state().await, ben.state().await);
     let item = &anna.stored().await[0].item;
-    assert!(item.winner.payload.text.contains("<id>urn:x:elsewhere</id>"), "{item:?}");
+    assert!(item.winner.payload.text().contains("<id>urn:x:elsewhere</id>"), "{item:?}");
     // Without a request for import, the entries take no part.
     let other = Peer::new("other").await;
     let remote = subscribe(&other, &url).await;

@@ -6,7 +6,7 @@ use feedsync_core::{
     History, Item, ItemId, MAX_INCOMING_UPDATES, Payload, Timestamp, Update, Updates, Version,
 };
 use feedsync_formats::json::{self, Kind, Node};
-use feedsync_formats::{Blob, ReadOptions, blobs, blobs_member};
+use feedsync_formats::{Blob, ReadOptions, blobs, blobs_member, empty_payload};
 
 use super::body::{self, BLOBS, DocumentContents, VERSION};
 use super::signature::{encodes_update, revision_of_update, update_of};
@@ -99,7 +99,7 @@ pub fn version_of(
         deleted: is_deleted,
         noconflicts: None,
         history: by_path.history,
-        payload: Payload::new(feedsync_core::Format::Json, "{}"),
+        payload: empty_payload(feedsync_core::Format::Json),
     };
     let plain = Item { id: id.clone(), winner: plain, conflicts: Vec::new() };
     json::Writer::new().item(&mut item, &plain);
@@ -216,7 +216,7 @@ fn follows_from(path: &Path, version: &Version<Payload>) -> bool {
     updates == version.updates
         && path.signatures().len() <= LONG
         && version.noconflicts.is_none()
-        && version.payload.sync_foreign.is_none()
+        && version.payload.sync_foreign().is_none()
         && history.updates().len() == version.history.updates().len()
         && history.updates().iter().zip(version.history.updates()).all(is_same)
 }

@@ -57,12 +57,12 @@ fn shown(version: &Version<Payload>) -> String {
     };
     let mut history: Vec<String> = history.updates().iter().map(update).collect();
     history[1..].sort();
-    format!("{updates} {deleted} {history:?} {}", payload.text)
+    format!("{updates} {deleted} {history:?} {}", payload.text())
 }
 
 /// The edit of a version.
 pub(super) fn edit_of(version: &Version<Payload>) -> EditNumber {
-    number_in(&version.payload.text)
+    number_in(version.payload.text())
 }
 
 /// The edit number in a body, or in the native text within it.

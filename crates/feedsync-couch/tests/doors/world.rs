@@ -201,16 +201,17 @@ impl World {
 
     fn payload(&mut self, edit: EditNumber) -> Payload {
         match self.random.random_range(0..3) {
-            0 => Payload::new(
+            0 => Payload::from_parsed(
                 Format::Atom,
                 format!(
                     "<entry xmlns=\"http://www.w3.org/2005/Atom\"><title>{edit}</title></entry>"
                 ),
             ),
-            1 => {
-                Payload::new(Format::Json, format!("{{\"_odd\":1,\"fs:sync\":2,\"edit\":{edit}}}"))
-            }
-            _ => Payload::new(Format::Json, format!("{{\"edit\":{edit}}}")),
+            1 => Payload::from_parsed(
+                Format::Json,
+                format!("{{\"_odd\":1,\"fs:sync\":2,\"edit\":{edit}}}"),
+            ),
+            _ => Payload::from_parsed(Format::Json, format!("{{\"edit\":{edit}}}")),
         }
     }
 

@@ -74,13 +74,13 @@ impl House {
     }
 
     async fn add(&self, id: &str, text: &str) {
-        let payload = Payload::new(Format::Json, text);
+        let payload = Payload::from_parsed(Format::Json, text);
         let id = ItemId::new(id).unwrap();
         self.endpoint.add(&self.bridge.collection, id, Creation::default(), payload).await.unwrap();
     }
 
     async fn edit(&self, id: &str, text: &str) {
-        let payload = Payload::new(Format::Json, text);
+        let payload = Payload::from_parsed(Format::Json, text);
         let id = ItemId::new(id).unwrap();
         let edit = Edit::from(payload);
         self.endpoint.edit(&self.bridge.collection, &id, None, edit).await.unwrap();
@@ -121,7 +121,7 @@ async fn changes_reach_the_other_side_and_then_passes_do_nothing() {
     house.put(r#"{"_id":"_design/app","views":{}}"#, Edits::New).await;
     let carried = house.carry().await;
     assert_eq!((carried.items, carried.documents, carried.refused), (1, 1, 0));
-    assert_eq!(&*house.item("a%20b").await.unwrap().winner.payload.text, "{\"title\":\"bread\"}");
+    assert_eq!(&*house.item("a%20b").await.unwrap().winner.payload.text(), "{\"title\":\"bread\"}");
     let leaves = house.leaves("milk").await;
     assert_eq!((leaves.len(), &*leaves[0].2), (1, "{\"title\":\"milk\"}"));
     assert_eq!(house.carry().await, BridgeReport::default());
@@ -133,7 +133,7 @@ async fn changes_reach_the_other_side_and_then_passes_do_nothing() {
     let carried = house.carry().await;
     assert_eq!((carried.items, carried.documents), (1, 1));
     let milk = house.item("milk").await.unwrap();
-    assert_eq!((&*milk.winner.payload.text, milk.conflicts.len()), ("{\"title\":\"oat milk\"}", 0));
+    assert_eq!((milk.winner.payload.text(), milk.conflicts.len()), ("{\"title\":\"oat milk\"}", 0));
     assert_eq!(milk.winner.dot().by().unwrap().as_str(), format!("couch.{edited}"));
     let bread = house.leaves("a b").await;
     assert_eq!((bread.len(), bread[0].0.generation(), &*bread[0].2), (1, 2, "{\"title\":\"rye\"}"));
@@ -162,7 +162,10 @@ async fn concurrent_edits_conflict_on_both_sides_and_resolve_on_either() {
     let seen = house.item("a").await.unwrap();
     let resolution = Resolution {
         resolved: Resolved::All,
-        keep: Keep::Content { payload: Payload::new(Format::Json, "{\"n\":4}"), deleted: None },
+        keep: Keep::Content {
+            payload: Payload::from_parsed(Format::Json, "{\"n\":4}"),
+            deleted: None,
+        },
     };
     house.endpoint.resolve(&house.bridge.collection, &seen, resolution).await.unwrap();
     // and a document as clients of CouchDB do.
@@ -175,7 +178,7 @@ async fn concurrent_edits_conflict_on_both_sides_and_resolve_on_either() {
     assert_eq!(live.len(), 1, "{a:?}");
     assert!(live[0].starts_with("{\"n\":4"), "{live:?}");
     let b = house.item("b").await.unwrap();
-    assert_eq!((b.conflicts.len(), &*b.winner.payload.text), (0, &*leaves[0].2));
+    assert_eq!((b.conflicts.len(), b.winner.payload.text()), (0, &*leaves[0].2));
     assert_eq!(house.carry().await, BridgeReport::default());
 }
 

@@ -70,7 +70,7 @@ fn id(text: &str) -> ItemId {
 }
 
 fn payload(text: &str) -> Payload {
-    Payload::new(Format::Atom, text)
+    Payload::from_parsed(Format::Atom, text)
 }
 
 fn entry(name: &str, text: &str) -> PlainItem {
@@ -141,7 +141,7 @@ async fn local_edit_stays_until_the_feed_changes_and_is_then_kept_as_conflict() 
     assert_eq!(desk.import(&[entry("a", "two")]).await.counts.conflict, 1);
     let texts = |item: Item<Payload>| {
         let mut texts: Vec<_> =
-            item.versions().map(|version| version.payload.text.to_string()).collect();
+            item.versions().map(|version| version.payload.text().to_string()).collect();
         texts.sort();
         texts
     };
@@ -238,7 +238,7 @@ async fn entries_that_share_an_id_count_once() {
 
 #[test]
 fn entries_without_identifying_fields_are_told_apart_by_content() {
-    let rss = |inside: &str| Payload::new(Format::Rss, format!("<item>{inside}</item>"));
+    let rss = |inside: &str| Payload::from_parsed(Format::Rss, format!("<item>{inside}</item>"));
     let ids = |inside: &[&str]| -> Vec<ItemId> {
         let items = PlainItem::of_feed(inside.iter().map(|inside| rss(inside)));
         items.into_iter().map(|item| item.id).collect()
@@ -270,7 +270,7 @@ proptest::proptest! {
         };
         let payloads = feed.iter().map(|(guid, title, text)| {
             let (guid, title) = (field("guid", *guid), field("title", *title));
-            Payload::new(Format::Rss, format!("<item>{guid}{title}<description>{text}</description></item>"))
+            Payload::from_parsed(Format::Rss, format!("<item>{guid}{title}<description>{text}</description></item>"))
         });
         let entries = PlainItem::of_feed(payloads);
         let different: BTreeSet<_> = feed.iter().collect();
@@ -289,7 +289,7 @@ proptest::proptest! {
 
 #[test]
 fn an_entry_is_named_by_its_own_id_or_by_link_and_title() {
-    let named = |format, text: &str| PlainItem::new(Payload::new(format, text));
+    let named = |format, text: &str| PlainItem::new(Payload::from_parsed(format, text));
     let atom = "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>tag:x,2005:/a b</id>\
                 <title>t</title><updated>2005-05-21T11:43:33Z</updated></entry>";
     let item = named(Format::Atom, atom);

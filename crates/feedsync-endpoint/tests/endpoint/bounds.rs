@@ -150,7 +150,7 @@ async fn an_item_as_large_as_it_may_be_can_be_deleted_and_takes_no_more() {
         let content = Some("x".repeat(bytes));
         compose(feedsync_core::Format::Json, &Entry { content, ..Entry::default() })
     };
-    let room = MAX_ITEM_BYTES - large(0).text.len();
+    let room = MAX_ITEM_BYTES - large(0).text().len();
     let ann = endpoint("ann").await;
     let too_large = ann.add(&notes(), id(), Creation::default(), large(room + 1)).await;
     assert!(matches!(too_large, Err(EndpointError::Edit(EditFailure::Refused(_)))));

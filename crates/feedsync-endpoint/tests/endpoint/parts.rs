@@ -25,7 +25,7 @@ fn entries(title: &str) -> [Payload; 2] {
     let plain = format!(
         "{ENTRY}>\n <title>{title}</title>\n <link rel=\"alternate\" href=\"http://h/\"/>\n</entry>"
     );
-    [served, plain].map(|text| Payload::new(Format::Atom, text))
+    [served, plain].map(|text| Payload::from_parsed(Format::Atom, text))
 }
 
 fn version(by: &str, payload: Payload) -> Version<Payload> {
@@ -103,7 +103,7 @@ async fn an_item_names_the_blobs_of_all_its_versions_each_once() {
                 )
             })
             .collect();
-        Payload::new(Format::Atom, format!("{ENTRY}><title>t</title>{blobs}</entry>"))
+        Payload::from_parsed(Format::Atom, format!("{ENTRY}><title>t</title>{blobs}</entry>"))
     };
     let names = async |digest| endpoint.store().blob_named_by(digest).await.unwrap();
     let payload = holding(&[cat, cat]);
@@ -114,7 +114,7 @@ async fn an_item_names_the_blobs_of_all_its_versions_each_once() {
     let text = format!(
         "{{\"fs:blobs\":[{{\"name\":\"n\",\"type\":\"image/png\",\"length\":3,\"sha-256\":\"{dog}\"}}]}}"
     );
-    offer(&endpoint, version("a", Payload::new(Format::Json, text)), Vec::new()).await;
+    offer(&endpoint, version("a", Payload::from_parsed(Format::Json, text)), Vec::new()).await;
     let stored = endpoint.item(&notes(), &id()).await.unwrap();
     assert_eq!(stored.item.conflicts.len(), 1);
     let mut both = vec![cat, dog];

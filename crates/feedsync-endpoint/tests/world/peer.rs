@@ -219,7 +219,7 @@ pub(crate) fn content(format: Format, edit: EditNumber) -> Payload {
 
 /// Returns the edit that wrote a payload.
 pub(crate) fn number(payload: &Payload) -> EditNumber {
-    let (_, after) = payload.text.split_once("edit ").expect("every edit writes a title");
+    let (_, after) = payload.text().split_once("edit ").expect("every edit writes a title");
     let digits = after.bytes().take_while(u8::is_ascii_digit).count();
     after[..digits].parse().expect("a title has the number of its edit")
 }

@@ -66,7 +66,7 @@ impl SsePeer {
             self.namespace
         );
         for item in self.items.values() {
-            let text = item.payload.text.strip_suffix("</item>").expect("an item");
+            let text = item.payload.text().strip_suffix("</item>").expect("an item");
             out.push_str(text);
             let flag =
                 |name: &str, is: bool| if is { format!(" {name}=\"true\"") } else { String::new() };
@@ -85,7 +85,7 @@ impl SsePeer {
             if !item.conflicts.is_empty() {
                 out.push_str("<sx:conflicts>");
                 for Conflict { version, stamp, payload } in &item.conflicts {
-                    let data = payload.as_ref().map_or("", |payload| &payload.text);
+                    let data = payload.as_ref().map_or("", |payload| payload.text());
                     let stamp = stamped(stamp);
                     out.push_str(&format!(
                         "<sx:conflict version=\"{version}\"{stamp}>{data}</sx:conflict>"
@@ -139,7 +139,7 @@ fn stamped(stamp: &Stamp) -> String {
 
 fn content(edit: EditNumber) -> Payload {
     let text = format!("<item><title>edit {edit}</title></item>");
-    Payload::new(Format::Rss, text.as_str())
+    Payload::from_parsed(Format::Rss, text.as_str())
 }
 
 /// Returns the edits that an item holds, including those in kept conflicts.

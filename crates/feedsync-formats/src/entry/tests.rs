@@ -7,7 +7,7 @@ use super::{ContentType, Entry, Link, Person, entry, language};
 mod media;
 
 fn view(format: Format, text: &str) -> Entry {
-    entry(&Payload::new(format, text))
+    entry(&Payload::from_parsed(format, text))
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn an_item_says_its_language_itself_or_inherits_it() {
         let text = format!(
             "<item xmlns:dc='http://purl.org/dc/elements/1.1/' {attributes}>{inside}</item>"
         );
-        language(&Payload::new(Format::Rss, text))
+        language(&Payload::from_parsed(Format::Rss, text))
     };
     let said = "<dc:language> de </dc:language>";
     assert_eq!(of("", said).as_deref(), Some("de"));

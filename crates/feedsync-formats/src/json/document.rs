@@ -107,8 +107,8 @@ impl Document {
 fn replace(out: &mut String, old: Node<'_>, item: &Item<Payload>) {
     match old.member(SYNC) {
         Some(sync)
-            if item.winner.payload.format == Format::Json
-                && without(old, SYNC) == *item.winner.payload.text =>
+            if item.winner.payload.format() == Format::Json
+                && without(old, SYNC) == *item.winner.payload.text() =>
         {
             out.push_str(&old.raw()[..sync.value.start() - old.start()]);
             push_sync(out, item);

@@ -239,10 +239,8 @@ impl<'a> Reader<'a> {
             }
         }
         let id = parts.id.ok_or_else(|| missing(at, "id"))?;
-        let mut payload = Payload::new(Format::Json, payload);
-        if !parts.foreign.is_empty() {
-            payload.sync_foreign = Some(parts.foreign.join(",").into());
-        }
+        let foreign = (!parts.foreign.is_empty()).then(|| parts.foreign.join(","));
+        let payload = Payload::from_parsed(Format::Json, payload).with_sync_foreign(foreign);
         let version = mapping::restore(Version {
             updates: parts.updates.ok_or_else(|| missing(at, "updates"))?,
             deleted: parts.deleted == Some(true),

@@ -97,7 +97,7 @@ fn the_create_example_reads_and_its_typographic_form_is_a_clear_error() {
     assert_eq!(update.when().unwrap().to_string(), "2005-05-21T09:43:33Z");
     assert_eq!(update.by().unwrap().as_str(), "REO1750");
     assert_eq!(
-        &*item.winner.payload.text,
+        item.winner.payload.text(),
         "{\n\"title\" : \"Buy groceries\",\n\"description\": \"Get milk and eggs\"\n}"
     );
 
@@ -255,7 +255,7 @@ fn conflicts_are_whole_items_of_the_same_id() {
     let one = strict(&with_member("conflicts", &format!("[{}]", conflict("i", ""))));
     let item = &one.feed.items[0];
     assert_eq!((item.conflicts.len(), one.diagnostics.len()), (1, 0));
-    assert_eq!(&*item.conflicts[0].payload.text, "{\"x\":\"i\"}");
+    assert_eq!(item.conflicts[0].payload.text(), "{\"x\":\"i\"}");
     assert_eq!(item.conflicts[0].dot().by().unwrap().as_str(), "b");
 
     let other = strict(&with_member("conflicts", &format!("[{}]", conflict("j", ""))));

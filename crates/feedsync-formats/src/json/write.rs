@@ -60,7 +60,7 @@ impl Writer {
     /// Appends the next item, which takes no part in sharing.
     pub(crate) fn plain(&mut self, out: &mut String, item: &Payload) {
         self.separate(out);
-        out.push_str(&item.text);
+        out.push_str(item.text());
     }
 
     fn separate(&mut self, out: &mut String) {
@@ -83,7 +83,7 @@ pub(super) fn push_item(out: &mut String, item: &Item<Payload>) {
 /// Appends the value of `sync`. Numbers and booleans are written as strings (P8, R-P6). False and absent members are
 /// omitted, and foreign members come last.
 pub(super) fn push_sync(out: &mut String, item: &Item<Payload>) {
-    let foreign = item.winner.payload.sync_foreign.as_deref();
+    let foreign = item.winner.payload.sync_foreign();
     push_parts(out, &item.id, &item.winner, &item.conflicts, foreign);
 }
 
@@ -94,8 +94,8 @@ fn push_version(
     conflicts: &[Version<Payload>],
 ) {
     let payload = mapping::project(id, version, Format::Json);
-    push_with(out, &payload.text, SYNC, |out| {
-        push_parts(out, id, version, conflicts, payload.sync_foreign.as_deref());
+    push_with(out, payload.text(), SYNC, |out| {
+        push_parts(out, id, version, conflicts, payload.sync_foreign());
     });
 }
 

@@ -15,7 +15,7 @@ fn item(format: Format, text: &str) -> Item<Payload> {
         deleted: false,
         noconflicts: None,
         history: History::new(update),
-        payload: Payload::new(format, text),
+        payload: Payload::from_parsed(format, text),
     };
     Item { id: ItemId::new("item_1").unwrap(), winner, conflicts: Vec::new() }
 }

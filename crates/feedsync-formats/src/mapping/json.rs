@@ -1,7 +1,7 @@
 //! The extension in JSON: a member `fs:native` whose parts are strings.
 
-use super::{Found, Native, feedsync_json, limits};
-use feedsync_json::{Kind, Node, check, push_string, without};
+use super::{Found, Native, feedsync_json};
+use feedsync_json::{Kind, Node, push_string, without};
 
 const NAME: &str = "fs:native";
 
@@ -47,14 +47,4 @@ pub(super) fn find(text: &str) -> Option<Found> {
         text: part("text").unwrap_or_default(),
     });
     Some(Found { natives: native.into_iter().collect(), rest: without(object, NAME) })
-}
-
-/// Whether the text is a valid payload of a JSON item, as reading would produce it.
-pub(super) fn is_item(text: &str) -> bool {
-    check(text, limits().depth).is_ok_and(|flaws| flaws.is_empty()) && {
-        let object = Node::root(text);
-        object.kind() == Kind::Object
-            && object.span() == (0..text.len())
-            && object.members().all(|member| member.name != NAME && member.name != "sync")
-    }
 }

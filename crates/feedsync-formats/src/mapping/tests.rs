@@ -22,7 +22,7 @@ fn version(format: Format, text: &str, sequence: u32) -> Version<Payload> {
         deleted: false,
         noconflicts: None,
         history: History::new(Update::signed(sequence, when, by)),
-        payload: Payload::new(format, text),
+        payload: Payload::from_parsed(format, text),
     }
 }
 
@@ -70,11 +70,11 @@ const NATIVES: [(Format, &str); 13] = [
 ];
 
 fn well_formed(payload: &Payload) {
-    match payload.format {
-        Format::Json => assert_eq!(check(&payload.text, 32).map(|flaws| flaws.len()), Ok(0)),
+    match payload.format() {
+        Format::Json => assert_eq!(check(payload.text(), 32).map(|flaws| flaws.len()), Ok(0)),
         _ => {
-            let parsed = Tree::parse(&payload.text, Mode::Strict, &Limits::default());
-            assert!(parsed.is_ok(), "{}", payload.text);
+            let parsed = Tree::parse(payload.text(), Mode::Strict, &Limits::default());
+            assert!(parsed.is_ok(), "{}", payload.text());
         }
     }
 }
@@ -89,12 +89,13 @@ fn a_projection_restores_the_native_bytes_under_the_same_dot() {
         for to in Format::ALL {
             let mut native = version(format, text, 7);
             for foreign in [None, Some("<sync xmlns:x=\"urn:x\" x:a=\"&lt;\"/>".into())] {
-                native.payload.sync_foreign = match (format, foreign) {
+                let foreign = match (format, foreign) {
                     (Format::Json, Some(_)) => Some(json_foreign()),
                     (_, foreign) => foreign,
                 };
+                native.payload = native.payload.with_sync_foreign(foreign);
                 let projected = project(&id(), &native, to);
-                assert_eq!(projected.format, to);
+                assert_eq!(projected.format(), to);
                 well_formed(&projected);
                 let read = Version { payload: projected, ..native.clone() };
                 assert_eq!(restore(read), native, "{format} to {to}: {text}");
@@ -126,11 +127,11 @@ fn after_an_edit_by_a_peer_that_knows_one_format_the_extension_is_void_and_the_e
             // The peer keeps the markup that it does not know and adds a new update.
             let edited =
                 Version { payload: revise(&projected, &revision).unwrap(), ..version(to, "", 8) };
-            assert!(edited.payload.text.contains("native"), "{}", edited.payload.text);
+            assert!(edited.payload.text().contains("native"), "{}", edited.payload.text());
             let read = restore(edited);
-            assert_eq!(read.payload.format, to);
-            assert!(!read.payload.text.contains("native\""), "{}", read.payload.text);
-            assert!(!read.payload.text.contains("<fs:"), "{}", read.payload.text);
+            assert_eq!(read.payload.format(), to);
+            assert!(!read.payload.text().contains("native\""), "{}", read.payload.text());
+            assert!(!read.payload.text().contains("<fs:"), "{}", read.payload.text());
             well_formed(&read.payload);
             let view = entry(&read.payload);
             assert_eq!(view.title.as_deref(), Some("edited <title> & more"));
@@ -146,9 +147,9 @@ fn after_an_edit_by_a_peer_that_knows_one_format_the_extension_is_void_and_the_e
 fn an_element_left_without_content_is_closed_as_reading_closes_it() {
     let native = version(Format::Pox, "<x/>", 1);
     let outline = project(&id(), &native, Format::Opml);
-    assert!(outline.text.ends_with("</fs:native></outline>"), "{}", outline.text);
+    assert!(outline.text().ends_with("</fs:native></outline>"), "{}", outline.text());
     let void = restore(Version { payload: outline, ..version(Format::Opml, "", 2) });
-    assert!(void.payload.text.ends_with("\"/>"), "{}", void.payload.text);
+    assert!(void.payload.text().ends_with("\"/>"), "{}", void.payload.text());
 }
 
 #[test]
@@ -159,7 +160,7 @@ fn a_peer_that_writes_the_extension_its_own_way_is_understood() {
          &#233;<![CDATA[>\"}]]></own:native>\n<later/></item>";
     assert_eq!(restore(version(Format::Pox, rewritten, 7)), native);
     let void = restore(version(Format::Pox, rewritten, 8));
-    assert_eq!(&*void.payload.text, "<item><title>x</title>\n<later/></item>");
+    assert_eq!(void.payload.text(), "<item><title>x</title>\n<later/></item>");
 }
 
 #[test]
@@ -196,14 +197,14 @@ fn an_extension_that_holds_no_item_of_its_format_is_void() {
         let object = format!("{{\"t\":1,{}}}", super::json::member(&native));
         let read = restore(version(Format::Json, &object, 7));
         assert_eq!(
-            (read.payload.format, &*read.payload.text),
+            (read.payload.format(), read.payload.text()),
             (Format::Json, "{\"t\":1}"),
             "{text}"
         );
         let element = format!("<i><t/>{}</i>", super::xml::element(&native));
         let read = restore(version(Format::Pox, &element, 7));
         assert_eq!(
-            (read.payload.format, &*read.payload.text),
+            (read.payload.format(), read.payload.text()),
             (Format::Pox, "<i><t/></i>"),
             "{text}"
         );
@@ -212,7 +213,7 @@ fn an_extension_that_holds_no_item_of_its_format_is_void() {
         let native = super::Native::of(&version(Format::Rss, "<item/>", 7), Some(sync));
         let object = format!("{{\"t\":1,{}}}", super::json::member(&native));
         assert_eq!(
-            &*restore(version(Format::Json, &object, 7)).payload.text,
+            &*restore(version(Format::Json, &object, 7)).payload.text(),
             "{\"t\":1}",
             "{sync}"
         );
@@ -238,8 +239,8 @@ fn foreign_markup_of_sync_that_holds_no_members_of_json_makes_the_extension_void
         let carried = super::Native::of(&native, Some(sync));
         let element = format!("<i><t/>{}</i>", super::xml::element(&carried));
         let read = restore(version(Format::Pox, &element, 7)).payload;
-        native.payload.sync_foreign = Some(sync.into());
-        let void = Payload::new(Format::Pox, "<i><t/></i>");
+        native.payload = native.payload.with_sync_foreign(Some(sync));
+        let void = Payload::from_parsed(Format::Pox, "<i><t/></i>");
         assert_eq!(read, if restored { native.payload } else { void }, "{sync}");
     }
 }
@@ -269,7 +270,7 @@ fn mutated_projections_never_panic_and_restoring_twice_changes_nothing() {
         let mut random = Random(round);
         let (format, text) = *random.of(&NATIVES);
         let to = *random.of(&Format::ALL);
-        let mut projected = project(&id(), &version(format, text, 7), to).text.to_string();
+        let mut projected = project(&id(), &version(format, text, 7), to).shared_text().to_string();
         for _ in 0..random.below(3) {
             let text = projected.clone();
             let mut place = || text.floor_char_boundary(random.below(text.len() + 1));
@@ -286,7 +287,7 @@ fn mutated_projections_never_panic_and_restoring_twice_changes_nothing() {
         let title = Revision { title: Some("t".into()), ..Revision::default() };
         let _ = revise(&read.payload, &title);
         assert_eq!(restore(read.clone()), read, "round {round}: {projected}");
-        let lost = to != format && read.payload.format == to;
+        let lost = to != format && read.payload.format() == to;
         void += usize::from(lost);
         native += usize::from(to != format && !lost);
     }

@@ -4,11 +4,8 @@
 //! A JSON text may contain characters that XML cannot hold, such as U+FFFE. Such a text is written
 //! with the escapes of JSON strings and is marked with `escaped="json"`.
 
-use feedsync_core::Format;
-
-use super::{Found, Native, OWN, feedsync_json, limits};
+use super::{Found, Native, OWN, feedsync_json};
 use crate::compose::{fits_xml, push_attribute, stands_alone};
-use crate::entry::is_rss;
 use crate::options::{Limits, Mode};
 use crate::xml::{Element, Namespace, Tree, escape_text, is_space};
 use feedsync_json::{push_escape, unescape};
@@ -93,29 +90,6 @@ fn native(element: Element<'_, '_>) -> Native {
         native.sync = native.sync.as_deref().map(unescape);
     }
     native
-}
-
-/// Whether the text is a valid payload of an item of the given format, as reading would produce it:
-/// one element with the right name that depends on no context.
-pub(super) fn is_item(format: Format, text: &str) -> bool {
-    let Ok((tree, _)) = Tree::parse(text, Mode::Strict, &limits()) else { return false };
-    let item = tree.root();
-    let named = match format {
-        Format::Atom => item.is(Namespace::ATOM, "entry"),
-        Format::Rss => is_rss(item.namespace()) && item.local() == "item",
-        Format::Opml => item.local() == "outline",
-        Format::Pox => true,
-        Format::Json => false,
-    };
-    let is_sync = |child: Element<'_, '_>| {
-        child.local() == "sync"
-            && (child.namespace() == Namespace::FEEDSYNC || child.namespace().is_sse())
-    };
-    named
-        && item.span() == (0..text.len())
-        && extensions(item).next().is_none()
-        && !item.children().any(is_sync)
-        && (format != Format::Opml || item.child(Namespace::NONE, "outline").is_none())
 }
 
 /// Whether the text is foreign markup of an `sx:sync`, as reading produces it: one element.

@@ -11,8 +11,8 @@ use crate::{Document, ReadOptions, nest, read};
 
 fn placed(text: &str, parent: Option<&str>) -> Option<String> {
     let parent = parent.map(|id| ItemId::new(id).unwrap());
-    let payload = with_place(&Payload::new(Format::Opml, text), parent.as_ref(), 7)?;
-    Some(payload.text.to_string())
+    let payload = with_place(&Payload::from_parsed(Format::Opml, text), parent.as_ref(), 7)?;
+    Some(payload.text().to_string())
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn a_claim_replaces_the_one_before_and_every_other_byte_stays() {
     ] {
         assert_eq!(placed(before, None).as_deref(), Some(top));
         assert_eq!(placed(before, Some("b")).as_deref(), Some(inside));
-        assert_eq!(claim(&Payload::new(Format::Opml, top)).position, Some(7));
+        assert_eq!(claim(&Payload::from_parsed(Format::Opml, top)).position, Some(7));
     }
     assert_eq!(placed("<outline xmlns:fs='urn:other' fs:x='y'/>", None), None);
     assert_eq!(placed("<outline", None), None);
@@ -181,7 +181,7 @@ fn moves_of_a_document_are_those_of_a_tree_and_read_back_as_they_were_written() 
 fn impossible_moves_are_refused_with_their_reason() {
     let stamp = stamp(0);
     let item = |number: usize, format: Format, text: &str| {
-        let payload = Payload::new(format, text);
+        let payload = Payload::from_parsed(format, text);
         Item::create(id(number), Creation::default(), &stamp, payload).unwrap()
     };
     let entry = item(0, Format::Atom, "<entry xmlns=\"http://www.w3.org/2005/Atom\"/>");
@@ -205,17 +205,17 @@ fn impossible_moves_are_refused_with_their_reason() {
 fn an_outline_that_would_nest_too_deeply_stays() {
     let chain: Vec<_> = (0..=MAX_OUTLINE_DEPTH)
         .map(|number| {
-            let payload = Payload::new(Format::Opml, "<outline text=\"a\"/>");
+            let payload = Payload::from_parsed(Format::Opml, "<outline text=\"a\"/>");
             let above = number.checked_sub(1).map(id);
             let payload = with_place(&payload, above.as_ref(), 0).unwrap();
             Item::create(id(number), Creation::default(), &stamp(0), payload).unwrap()
         })
         .collect();
-    let lone = Payload::new(Format::Opml, "<outline text=\"b\"/>");
+    let lone = Payload::from_parsed(Format::Opml, "<outline text=\"b\"/>");
     let lone = Item::create(id(200), Creation::default(), &stamp(0), lone).unwrap();
     let mut pair = lone.clone();
     pair.id = id(201);
-    let inner = Payload::new(Format::Opml, "<outline text=\"c\"/>");
+    let inner = Payload::from_parsed(Format::Opml, "<outline text=\"c\"/>");
     let inner = with_place(&inner, Some(&pair.id), 0).unwrap();
     let inner = Item::create(id(202), Creation::default(), &stamp(0), inner).unwrap();
     let all = chain.iter().chain([&lone, &pair, &inner]);
@@ -230,7 +230,7 @@ fn an_outline_that_would_nest_too_deeply_stays() {
 #[test]
 fn claims_that_go_in_a_circle_end_the_search() {
     let item = |number: usize, parent: usize| {
-        let payload = Payload::new(Format::Opml, "<outline text=\"a\"/>");
+        let payload = Payload::from_parsed(Format::Opml, "<outline text=\"a\"/>");
         let payload = with_place(&payload, Some(&id(parent)), 0).unwrap();
         Item::create(id(number), Creation::default(), &stamp(0), payload).unwrap()
     };
@@ -248,7 +248,7 @@ fn claims_that_go_in_a_circle_end_the_search() {
 #[test]
 fn a_new_outline_is_placed_after_all_others_at_the_top() {
     let placed = |number: usize, text: &str, places: &[OutlinePosition]| {
-        with_last_position(places, &id(number), Payload::new(Format::Opml, text))
+        with_last_position(places, &id(number), Payload::from_parsed(Format::Opml, text))
     };
     let first = placed(0, "<outline/>", &[]);
     assert_eq!((claim(&first).parent, claim(&first).position), (None, Some(0)));
@@ -256,7 +256,7 @@ fn a_new_outline_is_placed_after_all_others_at_the_top() {
     let places = [OutlinePosition::of(&first)];
     assert_eq!(claim(&placed(1, "<outline/>", &places)).position, Some(1));
     let claims = "<outline xmlns:fs=\"urn:feedsync:1\" fs:parent=\"o0\"/>";
-    assert_eq!(&*placed(1, claims, &places).text, claims);
-    let entry = Payload::new(Format::Json, "{}");
+    assert_eq!(&*placed(1, claims, &places).shared_text(), claims);
+    let entry = Payload::from_parsed(Format::Json, "{}");
     assert_eq!(with_last_position(&places, &id(1), entry.clone()), entry);
 }

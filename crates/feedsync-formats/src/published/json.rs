@@ -49,7 +49,7 @@ pub(super) fn read(text: &str, options: &ReadOptions<'_>) -> Result<PublishedFee
 
 /// Reads an item. Members of JSON Feed take precedence over the names that other formats use.
 fn item(item: Node<'_>) -> Entry {
-    let mut entry = entry::entry(&Payload::new(Format::Json, item.raw()));
+    let mut entry = entry::entry(&Payload::from_parsed(Format::Json, item.raw()));
     let html = string(item, "content_html");
     let kind = if html.is_some() { ContentType::Html } else { ContentType::Text };
     if let Some(content) = html.or_else(|| string(item, "content_text")) {

@@ -69,7 +69,7 @@ fn entry(base: usize, references: &str) -> feedsync_core::Payload {
         "<entry xmlns=\"http://www.w3.org/2005/Atom\" xml:base=\"{base}\">\
          <content type=\"html\">{references}</content></entry>"
     );
-    feedsync_core::Payload::new(feedsync_core::Format::Atom, text)
+    feedsync_core::Payload::from_parsed(feedsync_core::Format::Atom, text)
 }
 
 #[test]

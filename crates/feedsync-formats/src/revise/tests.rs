@@ -87,9 +87,9 @@ fn only_what_is_revised_changes() {
             "{\n \"x\": 1,\n \"title\":\"N & <n>\",\n \"content\":\"new\\n\\\"text\\\"\"\n}",
         ),
     ] {
-        let payload = Payload::new(format, before);
+        let payload = Payload::from_parsed(format, before);
         let revised = revise(&payload, &dated()).unwrap();
-        assert_eq!(&*revised.text, after);
+        assert_eq!(revised.text(), after);
         let view = entry(&revised);
         assert_eq!(view.title.as_deref(), Some("N & <n>"), "{after}");
         assert_eq!(
@@ -127,7 +127,7 @@ fn text_of_plain_xml_replaces_content_of_another_type() {
     for kind in ["html", "xhtml", "text", "note", "a/b"] {
         let before = format!("<item><content type='{kind}'>b</content></item>");
         let revised =
-            revise(&Payload::new(Format::Pox, before), &change(None, Some("<p>"))).unwrap();
+            revise(&Payload::from_parsed(Format::Pox, before), &change(None, Some("<p>"))).unwrap();
         let view = entry(&revised);
         assert_eq!(view.content.as_deref(), Some("<p>"), "{kind}");
         assert_eq!(view.content_type, ContentType::Text, "{kind}");
@@ -147,7 +147,7 @@ fn revisions_of_invalid_payloads_and_with_invalid_characters_are_refused() {
             ),
         }
         for broken in ["", "<a", "{", "[1]", "<a></b>"] {
-            let broken = revise(&Payload::new(format, broken), &change(Some("x"), None));
+            let broken = revise(&Payload::from_parsed(format, broken), &change(Some("x"), None));
             assert!(matches!(broken, Err(ReviseError::Payload(_))), "{format} {broken:?}");
         }
     }
@@ -155,8 +155,8 @@ fn revisions_of_invalid_payloads_and_with_invalid_characters_are_refused() {
 
 #[test]
 fn foreign_markup_of_sync_stays_with_the_payload() {
-    let mut payload = Payload::new(Format::Json, "{}");
-    payload.sync_foreign = Some("\"x\":1".into());
+    let mut payload = Payload::from_parsed(Format::Json, "{}");
+    payload = payload.clone().with_sync_foreign(Some("\"x\":1"));
     let revised = revise(&payload, &change(Some("t"), None)).unwrap();
-    assert_eq!(revised.sync_foreign, payload.sync_foreign);
+    assert_eq!(revised.sync_foreign(), payload.sync_foreign());
 }

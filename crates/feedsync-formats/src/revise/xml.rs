@@ -16,11 +16,11 @@ pub(super) fn revise(payload: &Payload, revision: &Revision) -> Result<String, R
             return Err(ReviseError::Character { field, character });
         }
     }
-    let text: &str = &payload.text;
+    let text: &str = payload.text();
     let (tree, namespaces) = Tree::parse(text, Mode::Tolerant, &Limits::default())
         .map_err(|error| ReviseError::Payload(error.message.into_owned()))?;
     let mut item = ItemEditor { item: tree.root(), edits: Edits::default(), added: String::new() };
-    match payload.format {
+    match payload.format() {
         Format::Atom => item.atom(revision),
         Format::Rss => item.rss(revision, &namespaces)?,
         Format::Opml => item.outline(revision)?,

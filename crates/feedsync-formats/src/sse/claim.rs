@@ -63,7 +63,7 @@ pub(super) fn onto_outline(payload: &Payload, place: &TreePosition) -> Payload {
         claims.push(("parent", parent.to_string()));
     }
     claims.push(("position", place.index.to_string()));
-    let text = without_claims(&payload.text);
+    let text = without_claims(payload.text());
     let Ok((tree, _)) = Tree::parse(&text, Mode::Strict, &Limits::default()) else {
         return payload.clone();
     };
@@ -78,7 +78,7 @@ pub(super) fn onto_outline(payload: &Payload, place: &TreePosition) -> Payload {
     let mut out = String::new();
     let extraction = Extraction { cuts: &[], self_contained: true, claims: &claims };
     extract(&mut out, root, &context, extraction);
-    Payload { text: out.into(), ..payload.clone() }
+    payload.with_parsed_text(out)
 }
 
 /// Returns a canonical text without its position.
@@ -116,10 +116,10 @@ mod tests {
             "<outline text=\"a\" position=\"9\" parent=\"r\"/>",
             "<outline xmlns:fs=\"urn:feedsync:1\" fs:position=\"3\" text=\"a\" position=\"9\"/>",
         ] {
-            let placed = onto_outline(&Payload::new(Format::Opml, text), &place);
-            assert_eq!(of_outline(&placed).as_ref(), Some(&place), "{}", placed.text);
+            let placed = onto_outline(&Payload::from_parsed(Format::Opml, text), &place);
+            assert_eq!(of_outline(&placed).as_ref(), Some(&place), "{}", placed.text());
             for part in [" text=\"a\"", " position=\"9\"", " parent=\"r\"", " fs:x=\"1\""] {
-                assert_eq!(placed.text.contains(part), text.contains(part), "{}", placed.text);
+                assert_eq!(placed.text().contains(part), text.contains(part), "{}", placed.text());
             }
             assert_eq!(onto_outline(&placed, &place), placed);
         }
@@ -127,7 +127,8 @@ mod tests {
 
     #[test]
     fn an_outline_whose_prefix_means_something_else_stays_as_it_is() {
-        let outline = Payload::new(Format::Opml, "<outline xmlns:fs=\"urn:x\" fs:a=\"1\"/>");
+        let outline =
+            Payload::from_parsed(Format::Opml, "<outline xmlns:fs=\"urn:x\" fs:a=\"1\"/>");
         assert_eq!(onto_outline(&outline, &TreePosition { parent: None, index: 0 }), outline);
     }
 }

@@ -94,7 +94,7 @@ impl Document {
                 item.payload = claim::onto_outline(&item.payload, &entry.position);
             }
             let id = item.id.clone();
-            let upgraded = upgrade(item, |_| Payload::new(self.format(), empty));
+            let upgraded = upgrade(item, |_| Payload::from_parsed(self.format(), empty));
             upgraded.map(restored).map_err(|error| (id, error))
         })
     }

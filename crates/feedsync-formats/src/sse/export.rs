@@ -56,7 +56,7 @@ pub fn export<'i>(
     let mut claims = Vec::new();
     let mut down = HashMap::new();
     for (index, item) in items.into_iter().enumerate() {
-        let has_foreign = item.versions().any(|version| version.payload.sync_foreign.is_some());
+        let has_foreign = item.versions().any(|version| version.payload.sync_foreign().is_some());
         let mut projected = item.clone();
         projected.winner.payload = project(&item.id, &item.winner, format);
         for (version, own) in projected.conflicts.iter_mut().zip(&item.conflicts) {
@@ -138,7 +138,7 @@ impl Export {
         nesting: Option<(&mut VecDeque<&'s ItemId>, usize)>,
     ) {
         let Some((item, position)) = self.items.get(id) else { return };
-        let text = &*item.payload.text;
+        let text = item.payload.text();
         write(out, text, &PayloadTag::read(text), &Default::None, |out, default| {
             if let Some((roots, levels)) = nesting {
                 for child in self.children(Some(id)) {

@@ -213,7 +213,7 @@ impl<'a> Reading<'a, '_> {
             let checked = context.check(child.span().start);
             checked.map_err(|error| error.into_read_error(self.text))?;
             let alone = match &found {
-                Some(entry) => entry.item.payload.text.clone(),
+                Some(entry) => entry.item.payload.shared_text(),
                 None => furniture_of(child, self.kind, context, self.self_contained).into(),
             };
             self.nodes.push(node(child, parent, alone, under_root_context, &inside));

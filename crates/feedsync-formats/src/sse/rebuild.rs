@@ -265,7 +265,7 @@ impl<'d> Rebuild<'d> {
             Source::Local => self.local,
             Source::Incoming => self.incoming,
         };
-        self.alone(out, &entry.item.payload.text, true, around, |out, inside| {
+        self.alone(out, entry.item.payload.text(), true, around, |out, inside| {
             if let Some(local) = decision.local {
                 self.children(out, local.node, None, false, &mut slots, inside)?;
             }

@@ -188,7 +188,7 @@ pub(super) fn payload_of<'a>(
     self_contained: bool,
 ) -> Payload {
     let is_cut = |child: Element<'_, '_>| is_sse(child, "sync") || is_inner(child, kind);
-    Payload::new(kind.format, alone(element, context, self_contained, is_cut))
+    Payload::from_parsed(kind.format, alone(element, context, self_contained, is_cut))
 }
 
 /// Returns the text of an element that is no item, outside any document, without its child

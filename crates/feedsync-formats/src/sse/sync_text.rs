@@ -171,7 +171,7 @@ pub(super) fn push_conflict(
         return;
     };
     out.push('>');
-    let text = &*payload.text;
+    let text = payload.text();
     if *default == Default::None {
         out.push_str(text);
     } else {

@@ -38,16 +38,17 @@ fn missing_elements_are_completed_and_every_other_byte_stays() {
                  <published>2026-11-21T12:00:00.5Z</published>\
                  <author><name>Ann &amp; Bob</name></author>";
     let text = format!("<entry {ATOM}><title>t</title> <x:y xmlns:x='urn:x'/>{added}\n</entry>");
-    assert_eq!(&*filled.text, text);
+    assert_eq!(filled.text(), text);
     assert_eq!(complete(&filled, &COMPLETION), filled, "once is enough");
     let always = Completion { id: Fill::Always("urn:x:2"), ..COMPLETION };
     let other = complete(&whole, &always);
-    assert_eq!(*other.text, whole.text.replace("urn:x:1", "urn:x:2"));
+    assert_eq!(*other.text(), whole.text().replace("urn:x:1", "urn:x:2"));
     let slugged =
         complete(&whole, &Completion { slug: Some("a b"), summary: Some("s"), ..COMPLETION });
     assert_eq!(crate::served::slug(&slugged).as_deref(), Some("a b"));
-    assert!(slugged.text.contains("<summary>s</summary>"));
-    let prefixed = Payload::new(Format::Atom, "<a:entry xmlns:a=\"http://www.w3.org/2005/Atom\"/>");
+    assert!(slugged.text().contains("<summary>s</summary>"));
+    let prefixed =
+        Payload::from_parsed(Format::Atom, "<a:entry xmlns:a=\"http://www.w3.org/2005/Atom\"/>");
     let filled = complete(&prefixed, &COMPLETION);
     assert_eq!(terms(&filled).id.as_deref(), Some("urn:uuid:1"));
     assert!(terms(&filled).has_author && !terms(&prefixed).has_author);

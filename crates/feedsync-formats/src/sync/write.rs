@@ -39,7 +39,7 @@ fn push_version(
     inside: impl FnOnce(&mut String, &OutputContext),
 ) {
     let payload = project(id, version, place.format);
-    let text = &*payload.text;
+    let text = payload.text();
     let tag = PayloadTag::read(text);
     write(out, text, &tag, &place.default, |out, default| {
         let mut place = OutputContext { default, ..place.clone() };
@@ -48,7 +48,7 @@ fn push_version(
             place.prefix = None;
         }
         out.push('\n');
-        push_sync(out, id, version, payload.sync_foreign.as_deref(), conflicts, &place);
+        push_sync(out, id, version, payload.sync_foreign(), conflicts, &place);
         inside(out, &place);
     });
 }

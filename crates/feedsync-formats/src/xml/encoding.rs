@@ -177,3 +177,15 @@ pub(crate) fn declared_span(bytes: &[u8]) -> Option<Range<usize>> {
     let length = memchr::memchr(mark, &declaration[quote + 1..])?;
     Some(quote + 1..quote + 1 + length)
 }
+
+/// Returns an error if the text does not start like XML.
+pub(crate) fn check_is_xml(text: &str) -> Result<(), ReadError> {
+    match text.trim_start().chars().next() {
+        Some('<') => Ok(()),
+        None => Err(ReadError::UnknownFormat { found: "an empty document".into() }),
+        Some(_) => {
+            let start: String = text.trim_start().chars().take(20).collect();
+            Err(ReadError::UnknownFormat { found: format!("a text that begins {start:?}") })
+        }
+    }
+}

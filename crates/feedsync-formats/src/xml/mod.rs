@@ -28,7 +28,7 @@ mod undefined;
 
 pub(crate) use attributes::{Attribute, qualified_name};
 pub(crate) use characters::{collapse, is_char, is_space, is_white, reference, unescape};
-pub(crate) use encoding::{Encoding, declared_encoding, declared_span, decode};
+pub(crate) use encoding::{Encoding, check_is_xml, declared_encoding, declared_span, decode};
 pub(crate) use error::XmlError;
 pub use escape::{escape_attribute, escape_text};
 pub(crate) use namespace::{Namespace, Namespaces};

@@ -98,7 +98,7 @@ fn plain_items_stay_plain_in_every_format() {
             // Plain items have no native text, since without a dot a reader could not detect that
             // it is void.
             let plain = read_plain(text.as_bytes(), &ReadOptions::strict()).unwrap().payloads;
-            assert!(plain.iter().all(|payload| !payload.text.contains("native")), "{text}");
+            assert!(plain.iter().all(|payload| !payload.text().contains("native")), "{text}");
             assert_eq!(titles(&plain), ["one & two", "<three>"], "{from} to {to}: {text}");
             let contents = |payloads: &[Payload]| -> Vec<_> {
                 payloads.iter().map(|payload| entry(payload).plain_content()).collect()

@@ -164,7 +164,7 @@ fn a_history_is_there_and_signed() {
 fn an_attribute_in_feedsyncs_namespace_is_foreign_markup() {
     assert!(refusal(&sync_with("sx:id='i' updates='1'")).message.contains("\"id\""));
     let reading = read_as(&with_sync(&sync_with("sx:id='x' id='i' updates='1'")), Mode::Strict);
-    let foreign = reading.feed.items[0].winner.payload.sync_foreign.as_deref();
+    let foreign = reading.feed.items[0].winner.payload.sync_foreign();
     let declared = "<sync xmlns:sx=\"http://feedsync.org/2007/feedsync\" sx:id='x'/>";
     assert_eq!(foreign, Some(declared));
 }
@@ -252,7 +252,7 @@ fn conflicts_in_conflicts_are_taken_as_one_flat_set_and_reported() {
     let text = with_sync(&with_conflicts(&outer));
     let strict = read_as(&text, Mode::Strict);
     let payloads: Vec<_> =
-        strict.feed.items[0].conflicts.iter().map(|c| c.payload.text.to_string()).collect();
+        strict.feed.items[0].conflicts.iter().map(|c| c.payload.text().to_string()).collect();
     assert_eq!(payloads, ["<item><b/></item>", "<item><a/></item>"]);
     assert_eq!(strict.diagnostics[0].severity, Severity::Fault);
     assert_eq!(read_as(&text, Mode::Tolerant).diagnostics[0].severity, Severity::Warning);

@@ -20,8 +20,8 @@ fn item(id: &str, parent: Option<&str>, position: Option<u64>) -> Item<Payload> 
     let mut item = reread(Format::Opml, &text).items.remove(0);
     let parent = parent.map(|parent| format!(" fs:parent=\"{parent}\"")).unwrap_or_default();
     let position = position.map(|at| format!(" fs:position=\"{at}\"")).unwrap_or_default();
-    item.winner.payload.text =
-        format!("<outline xmlns:fs=\"urn:feedsync:1\"{parent}{position} text='{id}'/>").into();
+    let text = format!("<outline xmlns:fs=\"urn:feedsync:1\"{parent}{position} text='{id}'/>");
+    item.winner.payload = item.winner.payload.with_parsed_text(text);
     item
 }
 
@@ -73,7 +73,7 @@ fn the_place_of_an_outline_is_observed_and_part_of_its_payload() {
     );
     let feed = reread(Format::Opml, &opml(&body));
     let payloads: Vec<_> =
-        feed.items.iter().map(|item| item.winner.payload.text.to_string()).collect();
+        feed.items.iter().map(|item| item.winner.payload.text().to_string()).collect();
     assert_eq!(
         payloads,
         [
@@ -95,7 +95,7 @@ fn a_claim_counts_more_than_what_is_observed() {
     );
     let feed = reread(Format::Opml, &opml(&body));
     assert_eq!(
-        &*feed.items[0].winner.payload.text,
+        feed.items[0].winner.payload.text(),
         "<outline text='a' xmlns:fs='urn:feedsync:1' fs:position='7' fs:parent='z'/>"
     );
 }
@@ -187,8 +187,8 @@ fn an_edited_outline_keeps_the_outlines_in_it() {
     ));
     let document = Document::read(text.as_bytes(), &ReadOptions::strict()).unwrap();
     let mut edited = document.feed().items[0].clone();
-    let payload = edited.winner.payload.text.replace("text='a'", "text='new'");
-    edited.winner.payload.text = payload.into();
+    let payload = edited.winner.payload.text().replace("text='a'", "text='new'");
+    edited.winner.payload = edited.winner.payload.with_parsed_text(payload);
     let bytes = document.to_bytes_with(std::slice::from_ref(&edited));
     let after = read(&bytes, None, &ReadOptions::strict()).unwrap().feed;
     assert_eq!(after.items, [edited, document.feed().items[1].clone()]);

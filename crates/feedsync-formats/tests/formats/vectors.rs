@@ -91,7 +91,7 @@ fn v3_and_v4_a_whole_feed() {
     }
     let atom = vector("v03-feed.atom");
     assert_eq!(
-        &*only(&atom).winner.payload.text,
+        &*only(&atom).winner.payload.text(),
         "<entry xmlns=\"http://www.w3.org/2005/Atom\">\n   <title>Buy groceries</title>\n   \
          <content>Get milk, eggs, butter and bread</content>\n   \
          <id>urn:uuid:60a76c80-d399-11d9-b93C-0003939e0aa0</id>\n   \
@@ -126,7 +126,7 @@ fn v7_v8_v18_and_v20_creation() {
     }
     // The blank after the date belongs to the payload.
     let atom = vector("v07-create.atom");
-    assert!(only(&atom).winner.payload.text.contains("09:43:33Z </updated>"));
+    assert!(only(&atom).winner.payload.text().contains("09:43:33Z </updated>"));
 }
 
 #[test]
@@ -169,12 +169,12 @@ fn v13_v14_and_v23_a_conflict() {
         let [conflict] = &item.conflicts[..] else { panic!("{item:?}") };
         assert_eq!(history(conflict)[0], format!("4JEO2000 {time}"));
         assert_eq!(history(conflict)[1..], THREE);
-        assert!(item.winner.payload.text.contains("Buy groceries - DONE"));
-        assert!(conflict.payload.text.contains("butter and rolls"));
-        assert!(!item.winner.payload.text.contains("rolls"));
+        assert!(item.winner.payload.text().contains("Buy groceries - DONE"));
+        assert!(conflict.payload.text().contains("butter and rolls"));
+        assert!(!item.winner.payload.text().contains("rolls"));
     }
     let atom = vector("v13-conflict.atom");
-    let conflict = &only(&atom).conflicts[0].payload.text;
+    let conflict = &only(&atom).conflicts[0].payload.text();
     assert!(conflict.starts_with("<entry xmlns=\"http://www.w3.org/2005/Atom\">\n    <title>"));
 }
 

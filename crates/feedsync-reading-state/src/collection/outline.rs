@@ -31,7 +31,7 @@ pub(super) fn outline(feed: &FeedAddress, state: &FeedState) -> Payload {
 /// Writes a state into an outline and preserves its other contents. A payload of another format is replaced
 /// by a new outline.
 pub(super) fn revised(payload: &Payload, feed: &FeedAddress, state: &FeedState) -> Payload {
-    if payload.format != Format::Opml {
+    if payload.format() != Format::Opml {
         return outline(feed, state);
     }
     let said = OutlineValues::expected(feed, state);
@@ -53,7 +53,7 @@ pub(super) fn revised(payload: &Payload, feed: &FeedAddress, state: &FeedState) 
 
 /// Address of the feed that an outline states besides its document; `None` if it is not a subscription.
 pub(super) fn address(payload: &Payload) -> Option<FeedAddress> {
-    if payload.format != Format::Opml {
+    if payload.format() != Format::Opml {
         return None;
     }
     let links = entry(payload).links;
@@ -83,7 +83,7 @@ pub(super) fn state_in_version(
     }
     // In other formats the parts that belong to the feed are unknown, and a deletion may have dropped all of
     // them.
-    if let (Format::Opml, Some(address)) = (payload.format, address(payload)) {
+    if let (Format::Opml, Some(address)) = (payload.format(), address(payload)) {
         let text = attribute(payload, "text").filter(|text| *text != expected.text);
         beside.extend(text.and_then(|text| Title::cleaned(&text)).map(|title| {
             let is_title = title.as_str() != expected.address.as_str();

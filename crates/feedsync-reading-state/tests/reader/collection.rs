@@ -42,9 +42,9 @@ fn say(item: &mut Item<Payload>, state: &FeedState, name: &str, seconds: i64) {
 /// An edit of the outline by another program.
 fn edited(item: &Item<Payload>, from: &str, to: &str, seconds: i64) -> Item<Payload> {
     let mut item = item.clone();
-    let text = item.winner.payload.text.replace(from, to);
-    assert_ne!(*item.winner.payload.text, *text);
-    let payload = Payload::new(Format::Opml, text);
+    let text = item.winner.payload.text().replace(from, to);
+    assert_ne!(*item.winner.payload.text(), *text);
+    let payload = Payload::from_parsed(Format::Opml, text);
     item.update(&signed("editor", seconds), payload.into()).unwrap();
     item
 }
@@ -136,12 +136,12 @@ fn changes_of_other_programs_are_later_than_the_document_they_had() {
 #[test]
 fn an_item_stays_about_the_feed_that_it_is_named_for() {
     let item = created(&subscribed(), "a.1", 5);
-    let text = item.winner.payload.text.replace("https://a.", "https://b.");
+    let text = item.winner.payload.text().replace("https://a.", "https://b.");
     let begin = text.find("<state").unwrap();
     let end = text.find("</state>").unwrap() + "</state>".len();
     let bare = format!("{}{}", &text[..begin], &text[end..]);
     let mut elsewhere = item.clone();
-    let payload = Payload::new(Format::Opml, bare);
+    let payload = Payload::from_parsed(Format::Opml, bare);
     elsewhere.update(&signed("editor", 8), payload.into()).unwrap();
     let (address, state) = read_item(&elsewhere, Some(&feed("a"))).unwrap().unwrap();
     assert_eq!((address, state.moved_to()), (feed("a"), Some(&feed("b"))));
@@ -158,7 +158,7 @@ fn an_item_stays_about_the_feed_that_it_is_named_for() {
 fn an_outline_of_another_program_is_a_subscription() {
     let item = |text: &str, deleted: bool| {
         let creation = feedsync_core::Creation { noconflicts: None, deleted };
-        let payload = Payload::new(Format::Opml, text);
+        let payload = Payload::from_parsed(Format::Opml, text);
         Item::create(ItemId::new("any").unwrap(), creation, &signed("editor", 8), payload).unwrap()
     };
     let text =
@@ -194,7 +194,7 @@ fn foreign_contents_of_an_outline_survive_our_edits() {
         "b.1",
         10,
     );
-    let text = &other.winner.payload.text;
+    let text = other.winner.payload.text();
     assert!(text.contains(" type='atom' x='1' htmlUrl='https://a.example/'"), "{text}");
     assert!(text.contains("<n xmlns='urn:n'>b</n>"), "{text}");
     assert!(told(&other).is_starred(&article("x")));
@@ -217,7 +217,10 @@ fn an_item_with_a_document_of_a_later_version_is_left_alone() {
 #[test]
 fn versions_about_several_feeds_are_left_to_people() {
     let outline = |name: &str| {
-        Payload::new(Format::Opml, format!("<outline text='a' xmlUrl='https://{name}.example/'/>"))
+        Payload::from_parsed(
+            Format::Opml,
+            format!("<outline text='a' xmlUrl='https://{name}.example/'/>"),
+        )
     };
     let id = || ItemId::new("any").unwrap();
     let item = |name: &str| {

@@ -147,7 +147,7 @@ async fn is_seen(
     let digest = digest.to_string();
     let seen = hub.endpoint.find_item(name, id).await?.and_then(|stored| audience.sees(stored));
     let mut versions = seen.iter().flat_map(|stored| stored.item.versions());
-    Ok(versions.any(|version| version.payload.text.contains(&digest)))
+    Ok(versions.any(|version| version.payload.text().contains(&digest)))
 }
 
 /// The existing collection that the request names, if it names one.

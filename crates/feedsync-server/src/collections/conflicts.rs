@@ -62,7 +62,7 @@ fn shown(item: &Item<Payload>, version: &Version<Payload>, name: Value) -> Value
         "updates": version.updates.get(),
         "when": dot.when().map(|when| when.to_string()),
         "by": dot.by().map(|by| by.as_str()),
-        "entry": &*project(&item.id, version, Format::Atom).text,
+        "entry": project(&item.id, version, Format::Atom).text(),
     })
 }
 

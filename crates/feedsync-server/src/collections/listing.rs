@@ -268,7 +268,7 @@ mod tests {
         let late = tokio::spawn(ask());
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         let entry = "<entry xmlns=\"http://www.w3.org/2005/Atom\"><title>new</title></entry>";
-        let (id, payload) = (ItemId::new("a").unwrap(), Payload::new(Format::Atom, entry));
+        let (id, payload) = (ItemId::new("a").unwrap(), Payload::from_parsed(Format::Atom, entry));
         endpoint.add(&name, id, Creation::default(), payload).await.unwrap();
         drop(permit);
         let late = late.await.unwrap().unwrap();

@@ -14,7 +14,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use feedsync_core::{Format, Payload};
 use feedsync_endpoint::{Guard, MemberChange, MemberEdit};
-use feedsync_formats::{Blob, Completion, Fill, complete, media, with_blob};
+use feedsync_formats::{Blob, Completion, Fill, complete, empty_payload, media, with_blob};
 use feedsync_http::range::{self, RequestedRange, Validators, requested_range, unsatisfiable};
 use feedsync_store::{Collection, Digest, StoredItem};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -62,7 +62,7 @@ pub(crate) async fn create(
             title: &blob.name,
             summary: Some(&blob.name),
         };
-        let entry = Payload::new(Format::Atom, "<entry xmlns=\"http://www.w3.org/2005/Atom\"/>");
+        let entry = empty_payload(Format::Atom);
         with_blob(&complete(&entry, &completion), &blob)
     });
     let member = call.growing_endpoint(hub).await?.create_member(&collection.name, new).await?;

@@ -78,7 +78,7 @@ impl Revision {
         let current = clean(&project(&self.id, winner, Format::Atom));
         let given = clean(&self.payload);
         // A deleted member with equal text is still a change.
-        if given.text == current.text && !winner.deleted {
+        if given.text() == current.text() && !winner.deleted {
             return Ok(None);
         }
         let (was, says) = (terms(&current), terms(&given));
@@ -104,10 +104,10 @@ impl Revision {
         if let Some(blob) = &blob {
             payload = with_blob(&payload, blob);
         }
-        if winner.payload.format != Format::Json {
-            payload.sync_foreign.clone_from(&winner.payload.sync_foreign);
-        }
-        Ok(Some(payload))
+        Ok(Some(match winner.payload.format() {
+            Format::Json => payload,
+            _ => payload.with_sync_foreign_of(&winner.payload),
+        }))
     }
 }
 

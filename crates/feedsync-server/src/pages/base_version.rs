@@ -135,7 +135,7 @@ mod tests {
     fn item() -> Item<Payload> {
         let by = By::new("desk.a,b;c").unwrap();
         let stamp = Stamp::new("2026-11-20T10:00:00Z".parse().unwrap(), by);
-        let payload = Payload::new(Format::Atom, "<entry/>");
+        let payload = Payload::from_parsed(Format::Atom, "<entry/>");
         let id = ItemId::new("a").unwrap();
         let creation = Creation { noconflicts: Some(false), deleted: false };
         let mut item = Item::create(id, creation, &stamp, payload.clone()).unwrap();

@@ -165,7 +165,7 @@ mod tests {
             deleted: false,
             noconflicts: None,
             history: History::from_updates(updates.iter().map(update).collect()).unwrap(),
-            payload: Payload::new(Format::Atom, "<entry/>"),
+            payload: Payload::from_parsed(Format::Atom, "<entry/>"),
         }
     }
 

@@ -51,7 +51,7 @@ async fn a_blob_is_read_whoever_names_it_and_kept_as_long_as_an_item_does() {
          <updated>2026-11-20T10:00:00Z</updated><fs:blob xmlns:fs=\"urn:feedsync:1\" name=\"n\" \
          type=\"image/png\" length=\"5\" sha-256=\"{named}\"/></entry>"
     );
-    let (id, payload) = (ItemId::new("a").unwrap(), Payload::new(Format::Atom, entry));
+    let (id, payload) = (ItemId::new("a").unwrap(), Payload::from_parsed(Format::Atom, entry));
     hub.endpoint.add(&notes(), id.clone(), Creation::default(), payload).await.unwrap();
     let store = hub.endpoint.store();
     assert_eq!(store.blob_named_by(named).await.unwrap(), [(notes(), id)]);

@@ -196,8 +196,8 @@ async fn only_what_a_collection_accepts_is_created() {
     crate::hub::create(&other, "notes", Format::Atom).await;
     let mut item = add(&other, "m").await;
     let with_category =
-        item.winner.payload.text.replace("</entry>", "<category term=\"drink\"/></entry>");
-    item.winner.payload.text = with_category.into();
+        item.winner.payload.text().replace("</entry>", "<category term=\"drink\"/></entry>");
+    item.winner.payload = item.winner.payload.with_parsed_text(with_category);
     let merged = hub.post("application/atom+xml", crate::hub::feed(Format::Atom, &[item])).await;
     assert_eq!(json(merged).await["counts"]["added"], 1);
     let told = body(hub.get("/collections/notes/items/m").await).await;

@@ -130,7 +130,7 @@ async fn client_elements_are_kept_and_hub_elements_replaced() {
     assert!(told.contains("<x:y xmlns:x='urn:x' a='1'><!-- c --></x:y>"), "{told}");
     assert!(told.contains(own) && !told.contains("other") && !told.contains("1999"), "{told}");
     let stored = hub.endpoint.item(&notes(), &ItemId::new("entry:urn:x:1").unwrap()).await.unwrap();
-    let text = &stored.item.winner.payload.text;
+    let text = stored.item.winner.payload.text();
     for owned in ["edited", "rel='edit'", "alternate", "rel=\"edit\""] {
         assert!(!text.contains(owned), "{owned}: {text}");
     }
@@ -226,7 +226,7 @@ async fn an_item_of_another_format_is_edited_as_an_entry() {
     .await;
     let winner = hub.endpoint.item(&notes(), &id).await.unwrap().item.winner;
     assert_eq!(entry(&winner.payload).title.as_deref(), Some("other"));
-    assert!(!winner.payload.text.contains("native"), "{}", winner.payload.text);
+    assert!(!winner.payload.text().contains("native"), "{}", winner.payload.text());
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ fn outline(parent: &str, position: usize, text: &str) -> Payload {
         "<outline xmlns:fs=\"urn:feedsync:1\" fs:parent=\"{parent}\" fs:position=\"{position}\" \
          text=\"{text}\"/>"
     );
-    Payload::new(Format::Opml, text)
+    Payload::from_parsed(Format::Opml, text)
 }
 
 async fn add(hub: &TestHub, id: &str, parent: &str, position: usize) {

@@ -213,7 +213,7 @@ async fn untouched_fields_stay_identical() {
     let text = "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:x:a</id><title>T</title>\
                 <updated>2026-11-20T10:00:00Z</updated><content type=\"html\">&lt;p>a\r\nb&lt;/p>\
                 </content><x:y xmlns:x=\"urn:x\"/></entry>";
-    let payload = Payload::new(Format::Atom, text);
+    let payload = Payload::from_parsed(Format::Atom, text);
     hub.endpoint.add(&notes(), id, Default::default(), payload).await.unwrap();
     let seen = page(&hub, ITEM).await;
     let (base, kind) = (hidden(&seen, "base"), hidden(&seen, "kind"));
@@ -236,7 +236,7 @@ async fn untouched_fields_stay_identical() {
         ("content", "<p>a\r\nb</p>"),
     ];
     goes_to(&post(&hub, ITEM, &fields).await, &format!("{ITEM}?said=edited"));
-    let now = item(&hub).await.winner.payload.text;
+    let now = item(&hub).await.winner.payload.text();
     assert!(now.contains("&lt;p>a\r\nb&lt;/p>") && now.contains("<title>U</title>"), "{now}");
 }
 
@@ -276,7 +276,7 @@ async fn an_item_is_deleted_and_restored_by_who_saw_it_as_it_is() {
 async fn an_item_that_was_deleted_with_its_content_is_restored_with_a_new_one() {
     let hub = hub().await;
     add(&hub.endpoint, "a").await;
-    let blank = Payload::new(Format::Atom, "<entry><title/></entry>");
+    let blank = Payload::from_parsed(Format::Atom, "<entry><title/></entry>");
     let edit = Edit { payload: Some(blank), deleted: Some(true) };
     hub.endpoint.edit(&notes(), &ItemId::new("a").unwrap(), None, edit).await.unwrap();
     let blank = page(&hub, ITEM).await;
@@ -310,7 +310,7 @@ async fn an_item_that_was_deleted_with_its_content_is_restored_with_a_new_one() 
     let restored = post(&hub, ITEM, &borrowed(&restore(&seen, "Milk"))).await;
     goes_to(&restored, &format!("{ITEM}?said=restored"));
     let now = item(&hub).await.winner;
-    assert!(!now.deleted && now.payload.text.contains(">Milk</"), "{}", now.payload.text);
+    assert!(!now.deleted && now.payload.text().contains(">Milk</"), "{}", now.payload.text());
 }
 
 #[tokio::test]

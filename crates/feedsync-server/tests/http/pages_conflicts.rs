@@ -98,7 +98,7 @@ async fn a_content_that_was_typed_comes_back_whatever_the_winner_holds_now() {
             "<entry xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:x:a</id><title>T</title>\
              <updated>2026-11-20T10:00:00Z</updated>{content}</entry>"
         );
-        Payload::new(Format::Atom, text)
+        Payload::from_parsed(Format::Atom, text)
     };
     let picture = "<content type=\"image/png\">AAAA</content>";
     for (before, after, typed) in [

@@ -48,7 +48,7 @@ fn hostile(kind: &str, content: &str) -> Payload {
         name = plain("name"),
         digest = "0a".repeat(32),
     );
-    Payload::new(Format::Atom, payload)
+    Payload::from_parsed(Format::Atom, payload)
 }
 
 fn contents() -> Vec<(String, String)> {

@@ -29,11 +29,8 @@ pub fn an_item_comes_back_as_it_went_in(constructor: Constructor<impl ItemStore 
         Update::signed(sequence(1), lower, by("A")).with_foreign(""),
     ])
     .unwrap();
-    rich.winner.payload = Payload {
-        format: Format::Rss,
-        text: "<item>\r\n\t\u{10ffff}é</item>".into(),
-        sync_foreign: Some("<x/>".into()),
-    };
+    rich.winner.payload = Payload::from_parsed(Format::Rss, "<item>\r\n\t\u{10ffff}é</item>")
+        .with_sync_foreign(Some("<x/>"));
     let tombstone = Version { deleted: true, ..version("B", 2, "{}") };
     let strict = Version { noconflicts: Some(true), ..version("C", 1, "") };
     rich.conflicts = vec![tombstone, strict, version("D", 4, "<b/>")];

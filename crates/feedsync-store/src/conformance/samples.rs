@@ -56,7 +56,7 @@ pub fn version(line: &str, updates: u32, text: &str) -> Version<Payload> {
         deleted: false,
         noconflicts: None,
         history: History::from_updates(history.collect()).expect("at least one update"),
-        payload: Payload::new(Format::Atom, text),
+        payload: Payload::from_parsed(Format::Atom, text),
     }
 }
 

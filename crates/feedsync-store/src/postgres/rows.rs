@@ -91,11 +91,8 @@ pub(super) fn version(row: &Row, first: usize) -> Result<Version<Payload>, Store
         noconflicts: get(row, first + 2)?,
         history: History::from_updates(columns::updates(get(row, first + 3)?)?)
             .ok_or_else(|| StoreError::Damaged("a version without history".to_owned()))?,
-        payload: Payload {
-            format: parsed(row, first + 4)?,
-            text: get::<&str>(row, first + 5)?.into(),
-            sync_foreign: get::<Option<&str>>(row, first + 6)?.map(Into::into),
-        },
+        payload: Payload::from_parsed(parsed(row, first + 4)?, get::<&str>(row, first + 5)?)
+            .with_sync_foreign(get::<Option<&str>>(row, first + 6)?),
     })
 }
 
@@ -173,9 +170,9 @@ impl<'a> Versions<'a> {
         self.deleted.push(version.deleted);
         self.noconflicts.push(version.noconflicts);
         self.history.push(history_text(version.history.updates()));
-        self.format.push(version.payload.format.name());
-        self.payload.push(&version.payload.text);
-        self.sync_foreign.push(version.payload.sync_foreign.as_deref());
+        self.format.push(version.payload.format().name());
+        self.payload.push(version.payload.text());
+        self.sync_foreign.push(version.payload.sync_foreign());
     }
 
     pub(super) fn parameters(&self) -> [Parameter<'_>; 7] {

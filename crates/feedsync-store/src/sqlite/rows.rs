@@ -74,11 +74,8 @@ pub(super) fn version(row: &Row<'_>, first: usize) -> Result<Version<Payload>, S
         noconflicts: row.get(first + 2)?,
         history: History::from_updates(columns::updates(history)?)
             .ok_or_else(|| StoreError::Damaged("a version without history".to_owned()))?,
-        payload: Payload {
-            format: parse(text(first + 4)?)?,
-            text: text(first + 5)?.into(),
-            sync_foreign: row.get(first + 6)?,
-        },
+        payload: Payload::from_parsed(parse(text(first + 4)?)?, text(first + 5)?)
+            .with_sync_foreign(row.get::<_, Option<String>>(first + 6)?),
     })
 }
 
@@ -150,9 +147,9 @@ pub(super) fn insert(
             winner.deleted,
             winner.noconflicts,
             history_text(winner.history.updates()),
-            winner.payload.format.name(),
-            &*winner.payload.text,
-            winner.payload.sync_foreign.as_deref(),
+            winner.payload.format().name(),
+            winner.payload.text(),
+            winner.payload.sync_foreign(),
         ])?;
     for (ordinal, version) in conflicts.iter().enumerate() {
         connection
@@ -168,9 +165,9 @@ pub(super) fn insert(
                 version.deleted,
                 version.noconflicts,
                 history_text(version.history.updates()),
-                version.payload.format.name(),
-                &*version.payload.text,
-                version.payload.sync_foreign.as_deref(),
+                version.payload.format().name(),
+                version.payload.text(),
+                version.payload.sync_foreign(),
             ])?;
     }
     for digest in &stored.blobs {

@@ -286,9 +286,9 @@ pub(super) fn discard(
                 version.deleted,
                 version.noconflicts,
                 columns::history_text(version.history.updates()),
-                version.payload.format.name(),
-                &*version.payload.text,
-                version.payload.sync_foreign.as_deref(),
+                version.payload.format().name(),
+                version.payload.text(),
+                version.payload.sync_foreign(),
             ])?;
     }
     for digest in &discarded.blobs {

@@ -25,7 +25,8 @@ fn a_store_of_before_bytes_were_counted_counts_them() {
     store_each(&store, &named("notes"), &["a", "b"]);
     let mut contested = item("c", "A", 1);
     contested.conflicts.push(version("B", 1, "<b/>"));
-    contested.winner.payload.sync_foreign = Some("<f>\u{20ac}</f>".into());
+    contested.winner.payload =
+        contested.winner.payload.clone().with_sync_foreign(Some("<f>\u{20ac}</f>"));
     write(&store, &named("notes"), &["c"], vec![put(contested)]).unwrap();
     let anna = user("anna", false);
     wait(store.add_user(user("root", true))).unwrap();

@@ -59,7 +59,7 @@ fn init(directory: &Path) -> SqliteStore {
 fn write(store: &SqliteStore) {
     let name = format!("own-{:016x}", SystemEnvironment.random());
     let mut item = item(&name, "A", 1);
-    item.winner.payload.text = "x".repeat(20_000).into();
+    item.winner.payload = item.winner.payload.with_parsed_text("x".repeat(20_000));
     let writes = vec![put(item)];
     let decide = Box::new(move |_: &feedsync_store::Snapshot| writes.clone());
     wait(store.update(&named("notes"), vec![id(&name)], decide)).unwrap();

@@ -23,7 +23,7 @@ fn init(disk: &SmallDisk) -> SqliteStore {
 fn large(number: u32) -> feedsync_core::Item<feedsync_core::Payload> {
     let mut large = item(&format!("item-{number:04}"), "A", 1);
     let text = format!("<entry>{}</entry>", "x".repeat(20_000));
-    large.winner.payload = feedsync_core::Payload::new(feedsync_core::Format::Atom, text);
+    large.winner.payload = feedsync_core::Payload::from_parsed(feedsync_core::Format::Atom, text);
     large
 }
 

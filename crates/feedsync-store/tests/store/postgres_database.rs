@@ -141,7 +141,7 @@ fn nul_is_replaced_in_texts_and_rejected_in_items() {
                 let name = format!("item{number}");
                 let mut item = item(&name, "A", 1);
                 if number == 7 {
-                    item.winner.payload.text = "<entry>\0</entry>".into();
+                    item.winner.payload = item.winner.payload.with_parsed_text("<entry>\0</entry>");
                 }
                 write(&*store, &named("notes"), &[&name], vec![put(item)])
             })

@@ -235,7 +235,7 @@ fn sweeps_run_in_several_short_transactions() {
     let (url, store) = notes();
     let database = url.rsplit('=').next().unwrap();
     let mut named_one = item("a", "A", 1);
-    named_one.winner.payload.text = "<entry/>".into();
+    named_one.winner.payload = named_one.winner.payload.with_parsed_text("<entry/>");
     let blobs = vec![Digest::of(b"1777")];
     let put = Put { item: named_one, created_here: true, origin: Origin::Here, blobs };
     write(&*store, &named("notes"), &["a"], vec![Write::Put(put)]).unwrap();

@@ -35,7 +35,7 @@ impl Content for Entry {
         if new.updated == old.updated {
             new.updated = target.now.or(new.updated);
         }
-        Ok(compose(before.format, &new))
+        Ok(compose(before.format(), &new))
     }
 }
 

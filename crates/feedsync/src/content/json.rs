@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use feedsync_core::{Format, Payload};
-use feedsync_formats::{Entry, compose, entry};
+use feedsync_formats::{Entry, compose, entry, read_payload};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -31,16 +31,16 @@ impl Content for Value {
             return Err(ContentError::new(message));
         }
         match target.before {
-            Some(before) if before.format != Format::Json => self.written_into(before, target),
+            Some(before) if before.format() != Format::Json => self.written_into(before, target),
             Some(before) => match Self::read(before) {
                 Ok(old) if old == *self => Ok(before.clone()),
                 Ok(old) => {
-                    let text = patched(&before.text, &old.to_string(), &self.to_string());
-                    Ok(Payload::new(Format::Json, text))
+                    let text = patched(before.text(), &old.to_string(), &self.to_string());
+                    object(&text)
                 }
-                Err(_) => Ok(Payload::new(Format::Json, self.to_string())),
+                Err(_) => object(&self.to_string()),
             },
-            None => Ok(Payload::new(Format::Json, self.to_string())),
+            None => object(&self.to_string()),
         }
     }
 }
@@ -68,7 +68,7 @@ impl WrittenInto for Value {
         if old != *self {
             let message = format!(
                 "the item is in the format {}: as JSON only its title and its content can be changed",
-                before.format
+                before.format()
             );
             return Err(ContentError::new(message));
         }
@@ -76,11 +76,16 @@ impl WrittenInto for Value {
     }
 }
 
+/// The payload of a JSON object.
+fn object(text: &str) -> Result<Payload, ContentError> {
+    read_payload(Format::Json, text).map_err(ContentError::caused_by)
+}
+
 /// The text of an item as JSON.
 fn shown(payload: &Payload) -> String {
-    match payload.format {
-        Format::Json => payload.text.to_string(),
-        _ => compose(Format::Json, &Entry { id: None, ..entry(payload) }).text.to_string(),
+    match payload.format() {
+        Format::Json => payload.text().to_string(),
+        _ => compose(Format::Json, &Entry { id: None, ..entry(payload) }).text().to_owned(),
     }
 }
 
@@ -131,7 +136,7 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Content for Json<T> {
 
     fn write(&self, target: &Target<'_>) -> Result<Payload, ContentError> {
         let new = text_of(&self.0)?;
-        let Some(before) = target.before else { return Ok(Payload::new(Format::Json, new)) };
+        let Some(before) = target.before else { return object(&new) };
         let old = shown(before);
         // A type that cannot read the old content replaces it.
         let known = Self::read(before).ok().map(|known| text_of(&known.0)).transpose()?;
@@ -144,9 +149,9 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Content for Json<T> {
                 text = with_unknown(&text, &shown(other), &text_of(&known.0)?);
             }
         }
-        match before.format {
+        match before.format() {
             _ if text == old => Ok(before.clone()),
-            Format::Json => Ok(Payload::new(Format::Json, text)),
+            Format::Json => object(&text),
             _ => {
                 let value: Value = serde_json::from_str(&text).map_err(ContentError::caused_by)?;
                 value.written_into(before, target)

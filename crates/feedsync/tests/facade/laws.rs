@@ -130,7 +130,7 @@ impl World {
         for id in self.made.keys() {
             let item = todo.replica().endpoint().item(&"todo".parse().unwrap(), id).await.unwrap();
             for version in item.item.versions() {
-                let content = serde_json::from_str(&version.payload.text).unwrap();
+                let content = serde_json::from_str(version.payload.text()).unwrap();
                 known.entry(id.clone()).or_default().extend(edits(&content));
             }
         }

@@ -91,7 +91,7 @@ pub(crate) async fn versions(todo: &Collection) -> Vec<String> {
         .iter()
         .map(|change| match change {
             feedsync::Change::Put(item) => {
-                format!("{} {:?} {} {:?}", item.id(), item.when(), item.text, item.by())
+                format!("{} {:?} {} {:?}", item.id(), item.when(), item.text(), item.by())
             }
             feedsync::Change::Deleted(id) => format!("{id} deleted"),
             other => panic!("{other:?}"),
@@ -99,7 +99,7 @@ pub(crate) async fn versions(todo: &Collection) -> Vec<String> {
         .collect();
     for conflict in bytes.conflicts().await.unwrap() {
         let versions = conflict.versions().iter();
-        let versions = versions.map(|it| (&it.content.text, it.deleted, it.when, &it.by));
+        let versions = versions.map(|it| (it.content.text(), it.deleted, it.when, &it.by));
         found.push(format!("{} {:?}", conflict.id(), versions.collect::<Vec<_>>()));
     }
     found.sort();

@@ -40,7 +40,7 @@ impl Ls {
         }
         let search = self.search.map(|text| text.to_ascii_lowercase());
         let selected = |item: &&Item<Payload>| {
-            let text = || item.winner.payload.text.to_ascii_lowercase();
+            let text = || item.winner.payload.text().to_ascii_lowercase();
             (self.all || !item.winner.deleted)
                 && search.as_ref().is_none_or(|search| text().contains(search))
         };

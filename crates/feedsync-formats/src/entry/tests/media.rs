@@ -10,7 +10,7 @@ fn item(inside: &str) -> Entry {
          xmlns:i='http://www.itunes.com/DTDs/Podcast-1.0.dtd' xmlns:x='urn:x' \
          xmlns:f='http://rssnamespace.org/feedburner/ext/1.0' xml:base='http://h/'>{inside}</item>"
     );
-    shown(&Payload::new(Format::Rss, text), &[])
+    shown(&Payload::from_parsed(Format::Rss, text), &[])
 }
 
 fn enclosure(href: &str, media_type: &str) -> Link {

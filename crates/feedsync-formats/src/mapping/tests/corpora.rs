@@ -73,7 +73,7 @@ fn items(bytes: &[u8]) -> Option<Vec<Item<Payload>>> {
     let mut items = reading.feed.items;
     // References that only a DTD defines are read as text. Strict documents cannot contain them.
     items.retain(|item| {
-        Tree::parse(&item.winner.payload.text, Mode::Strict, &Limits::default()).is_ok()
+        Tree::parse(item.winner.payload.text(), Mode::Strict, &Limits::default()).is_ok()
     });
     items.sort_by(|left, right| left.id.cmp(&right.id));
     Some(items)

@@ -82,7 +82,7 @@ fn text(random: &mut Random) -> String {
 fn random_payload(random: &mut Random, format: Format) -> Payload {
     let natives: Vec<_> = NATIVES.iter().filter(|(native, _)| *native == format).collect();
     if random.below(3) == 0 {
-        return Payload::new(format, random.of(&natives).1);
+        return Payload::from_parsed(format, random.of(&natives).1);
     }
     let mut some = || (random.below(3) > 0).then(|| text(random));
     let author = Person { name: some(), email: some(), uri: some() };
@@ -168,7 +168,7 @@ fn composed_and_revised_payloads_are_canonical() {
             let mut item = random_item(&mut random, format, "i".parse().unwrap());
             item.conflicts.clear();
             // The native texts of the tests need not be canonical, but composed ones are.
-            while NATIVES.iter().any(|(_, text)| *text == &*item.winner.payload.text) {
+            while NATIVES.iter().any(|(_, text)| *text == item.winner.payload.text()) {
                 item.winner.payload = random_payload(&mut random, format);
             }
             assert_eq!(through(format, std::slice::from_ref(&item)), [item.clone()], "{round}");
@@ -225,9 +225,9 @@ fn an_edit_by_a_peer_that_knows_one_format_shows_in_every_other() {
                 };
                 let read = through(peer, &[edited]);
                 let payload = &read[0].winner.payload;
-                assert_eq!(payload.format, peer, "round {round}: {native} edited in {peer}");
+                assert_eq!(payload.format(), peer, "round {round}: {native} edited in {peer}");
                 for trace in ["<fs:native", "\"fs:native\":"] {
-                    assert!(!payload.text.contains(trace), "round {round}: {}", payload.text);
+                    assert!(!payload.text().contains(trace), "round {round}: {}", payload.text());
                 }
                 for format in Format::ALL {
                     assert_eq!(through(format, &read), read, "round {round}");

@@ -16,13 +16,18 @@ fn stamp(by: &str) -> Stamp {
 
 fn created(id: &str, format: Format, text: &str) -> Item<Payload> {
     let creation = Creation::default();
-    Item::create(ItemId::new(id).unwrap(), creation, &stamp("A"), Payload::new(format, text))
-        .unwrap()
+    Item::create(
+        ItemId::new(id).unwrap(),
+        creation,
+        &stamp("A"),
+        Payload::from_parsed(format, text),
+    )
+    .unwrap()
 }
 
 fn updated(item: &Item<Payload>, by: &str, text: &str) -> Item<Payload> {
     let mut item = item.clone();
-    let payload = Payload::new(item.winner.payload.format, text);
+    let payload = Payload::from_parsed(item.winner.payload.format(), text);
     let edit = feedsync_core::Edit { payload: Some(payload), deleted: None };
     item.update(&stamp(by), edit).unwrap();
     item
@@ -128,7 +133,8 @@ fn an_outline_of_others_gets_its_observed_place() {
         sync("a", &["X"], ""),
         sync("b", &["X"], "")
     ));
-    let texts: Vec<_> = back(&text).into_iter().map(|item| item.winner.payload.text).collect();
+    let texts: Vec<_> =
+        back(&text).into_iter().map(|item| item.winner.payload.shared_text()).collect();
     assert_eq!(
         texts.iter().map(|text| &**text).collect::<Vec<_>>(),
         [
@@ -157,7 +163,8 @@ fn losses_are_reported_for_each_item() {
     let mut marked = created("a", Format::Rss, "<item/>");
     marked.winner.noconflicts = Some(true);
     let mut foreign = created("b", Format::Rss, "<item/>");
-    foreign.winner.payload.sync_foreign = Some("<sync x=\"1\"/>".into());
+    foreign.winner.payload =
+        foreign.winner.payload.clone().with_sync_foreign(Some("<sync x=\"1\"/>"));
     let Exported { losses, .. } = exported(Format::Rss, &[marked, foreign]);
     let [(a, of_a), (b, of_b)] = &losses[..] else { panic!("{losses:?}") };
     assert_eq!((a.as_str(), &of_a[..]), ("a", &[DowngradeLoss::Noconflicts][..]));
@@ -196,5 +203,5 @@ fn losses_and_refusals_of_an_upgrade_name_the_item() {
     let record = "<sx:conflicts><sx:conflict version='1' by='Q'/></sx:conflicts></sx:sync>";
     let text = rss(&item("a", "A", &["X"]).replace("</sx:sync>", record));
     let upgraded = read(&text).upgraded().next().unwrap().unwrap();
-    assert_eq!(&*upgraded.item.conflicts[0].payload.text, "<item><title/></item>");
+    assert_eq!(upgraded.item.conflicts[0].payload.text(), "<item><title/></item>");
 }

@@ -25,7 +25,7 @@ fn a_winner_takes_the_place_of_the_loser_and_all_else_keeps_its_bytes() {
     );
     assert_eq!(text, local.replace(&item("a", "A1", &["X"]), &taken));
     let a = read(&text).items().next().unwrap().clone();
-    assert_eq!(&*a.payload.text, "<item><title>A2</title></item>");
+    assert_eq!(a.payload.text(), "<item><title>A2</title></item>");
     assert_eq!((a.version.get(), a.history.updates.len()), (2, 1));
 }
 
@@ -76,10 +76,13 @@ fn a_conflict_is_flagged_and_the_loser_kept_whoever_wins() {
     for text in [at_x, at_y] {
         let document = read(&text);
         let item = document.items().next().unwrap();
-        assert_eq!(&*item.payload.text, "<item><title>from Y</title></item>");
+        assert_eq!(item.payload.text(), "<item><title>from Y</title></item>");
         assert!(item.conflict);
         let [record] = &item.conflicts[..] else { panic!("{text}") };
-        assert_eq!(&*record.payload.as_ref().unwrap().text, "<item><title>from X</title></item>");
+        assert_eq!(
+            &*record.payload.as_ref().unwrap().shared_text(),
+            "<item><title>from X</title></item>"
+        );
         assert_eq!((record.version.get(), record.stamp.by().unwrap().as_str()), (2, "X"));
     }
 }
@@ -138,7 +141,7 @@ fn an_incoming_item_keeps_its_inherited_properties() {
     let document = read(&text);
     let here = document.items().find(|item| item.id.as_str() == "b").unwrap();
     assert_eq!(here.payload, there, "{text}");
-    assert!(there.text.contains("xml:base=\"http://there/\"") && there.text.contains("urn:m"));
+    assert!(there.text().contains("xml:base=\"http://there/\"") && there.text().contains("urn:m"));
     assert!(text.contains(&format!("<s:sync xmlns:m=\"urn:m\" xmlns:s=\"{HTTP}\"")), "{text}");
 }
 

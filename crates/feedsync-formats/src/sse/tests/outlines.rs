@@ -51,7 +51,7 @@ fn the_payload_of_an_outline_excludes_its_child_outlines() {
         outline("b", &["X"], "")
     ));
     let document = read(&text);
-    let payloads: Vec<&str> = document.items().map(|item| &*item.payload.text).collect();
+    let payloads: Vec<&str> = document.items().map(|item| item.payload.text()).collect();
     assert_eq!(
         payloads,
         [

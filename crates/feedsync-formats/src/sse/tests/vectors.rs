@@ -105,7 +105,7 @@ fn the_item_of_4_1_is_created() {
     assert_eq!(item.history.latest.by().unwrap().as_str(), "REO1750");
     assert_eq!(days(&item), [21]);
     assert_eq!(
-        &*item.payload.text,
+        item.payload.text(),
         "<item>\n<description>This is a test item</description>\n</item>"
     );
 }

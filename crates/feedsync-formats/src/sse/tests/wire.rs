@@ -141,7 +141,7 @@ fn an_id_occurs_once() {
     let text =
         rss(&format!("{}\n{}", item("a", "first", &["X"]), item("a", "second", &["X", "Y"])));
     let document = read(&text);
-    assert!(document.items().next().unwrap().payload.text.contains("first"));
+    assert!(document.items().next().unwrap().payload.text().contains("first"));
     assert!(document.refused()[0].reason.message.contains("occurs twice"));
 }
 
@@ -174,7 +174,10 @@ fn empty_conflicts_are_reported_and_data_is_an_item() {
     );
     let document = read(&text);
     let conflicts = &document.items().next().unwrap().conflicts;
-    assert_eq!(&*conflicts[0].payload.as_ref().unwrap().text, "<item><title>lost</title></item>");
+    assert_eq!(
+        &*conflicts[0].payload.as_ref().unwrap().shared_text(),
+        "<item><title>lost</title></item>"
+    );
     assert_eq!(conflicts[1].payload, None);
     for conflict in
         ["<sx:conflict by='B'/>", "<sx:conflict version='1'/>", "<sx:conflict version='0' by='B'/>"]

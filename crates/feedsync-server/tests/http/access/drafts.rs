@@ -50,7 +50,7 @@ fn entry(title: &str, draft: bool, more: &str) -> String {
 
 async fn add(world: &World, name: &str, title: &str, draft: bool, more: &str) -> ItemId {
     let id = ItemId::new(title).unwrap();
-    let payload = Payload::new(Format::Atom, entry(title, draft, more));
+    let payload = Payload::from_parsed(Format::Atom, entry(title, draft, more));
     world.endpoint.add(&collection(name), id.clone(), Default::default(), payload).await.unwrap();
     id
 }
@@ -178,13 +178,17 @@ async fn new_drafts_and_draft_conflicts_are_hidden_from_readers() {
     let page = "/pages/collections/drafty/items/plain";
     assert_eq!(world.get(member, &reader).await, 200);
     let before = world.endpoint.item(&name, &id).await.unwrap().item;
-    let edited =
-        |title: &str, draft| Edit::from(Payload::new(Format::Atom, entry(title, draft, "")));
+    let edited = |title: &str, draft| {
+        Edit::from(Payload::from_parsed(Format::Atom, entry(title, draft, "")))
+    };
     world.endpoint.edit(&name, &id, None, edited("winner", false)).await.unwrap();
     world.endpoint.edit(&name, &id, None, edited("winneragain", false)).await.unwrap();
     let base = Some(Base::from(&before.winner));
     let item = world.endpoint.edit(&name, &id, base, edited("besideit", true)).await.unwrap().item;
-    assert_eq!((item.conflicts.len(), item.winner.payload.text.contains("winneragain")), (1, true));
+    assert_eq!(
+        (item.conflicts.len(), item.winner.payload.text().contains("winneragain")),
+        (1, true)
+    );
     for (path, authorization, sees) in [
         (page.to_owned(), &reader, false),
         (page.to_owned(), &editor, true),

@@ -89,7 +89,7 @@ impl World {
              <updated>2026-11-20T10:00:00Z</updated><fs:blob xmlns:fs=\"urn:feedsync:1\" name=\"n\" \
              type=\"image/png\" length=\"7\" sha-256=\"{blob}\"/></entry>"
         );
-        let (id, payload) = (ItemId::new("a").unwrap(), Payload::new(Format::Atom, entry));
+        let (id, payload) = (ItemId::new("a").unwrap(), Payload::from_parsed(Format::Atom, entry));
         endpoint.add(&collection("notes"), id, Creation::default(), payload).await.unwrap();
         let router = router(endpoint.clone(), Config::default());
         Self { endpoint, router, blob }
