@@ -35,7 +35,7 @@ fn networks_and_times_of_settings_are_shown_by_example() {
     for option in ["--private-feeds", "--trusted-proxies"] {
         says(&serve(option, "lan"), 2, &["\"lan\" is neither an address,", networks]);
     }
-    says(&serve("--limits-head-time", "soon"), 2, &["\"30 d\"", "\"soon\" is not a time"]);
+    says(&serve("--limits-head-time", "soon"), 2, &["\"30 days\"", "\"soon\" is not a time"]);
     let desk = place.desk("other");
     let run = desk.run(&["set", "notes", "keep.age=soon"]);
     says(&run, 1, &["such as 90d"]);

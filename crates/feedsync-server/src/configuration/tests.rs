@@ -113,7 +113,7 @@ fn invalid_values_are_refused_with_position_and_reason() {
         ("[limits]\nbody_items = -1", "-1"),
         ("[limits]\nbody_items = [1]", "found a list"),
         ("[limits]\nbody_items = true", "nothing else"),
-        ("[limits]\nhead_time = \"soon\"", "\"1 h\" or \"30 d\": \"soon\" is not a time"),
+        ("[limits]\nhead_time = \"soon\"", "\"1 h\" or \"30 days\": \"soon\" is not a time"),
         ("[limits]\nbody_items = \"many\"", "\"many\" is not a number"),
         ("[limits]\nhead_time = \"900000 h\"", "too long"),
         ("limits = 3", "no setting \"limits\""),
