@@ -1,18 +1,18 @@
 // The types of bitsy.js: BITSY 0.3.1, appendix C, as corrected in bitsy.webidl.
 
 declare namespace bitsy {
-  /** The subscriptions that this page may know of and that are not closed, as they are now. */
+  /** Open subscriptions that this page may see, in their current state. */
   const subscriptions: SubscriptionList;
-  /** The styles of proxies that are emulated, each as `{namespace}name`. */
+  /** Emulated proxy styles, each as `{namespace}name`. */
   const supportedProxies: StringList;
-  /** Fulfilled once `subscriptions` shows what the gateway has; rejected if it refuses this page. */
+  /** Fulfilled once `subscriptions` is filled; rejected if the gateway does not allow this page. */
   const ready: Promise<void>;
-  /** Whether a style of proxies is emulated. */
+  /** Whether the gateway emulates a proxy style. */
   function supportsProxy(style: string): boolean;
-  /** A new builder. */
+  /** Creates a builder. */
   function subscriptionBuilder(): SubscriptionBuilder;
 
-  /** A list that does not change. */
+  /** An immutable list. */
   interface List<T> extends Iterable<T> {
     readonly length: number;
     item(index: number): T | null;
@@ -25,11 +25,11 @@ declare namespace bitsy {
   }
 
   interface Event {
-    /** The new state of the subscription, or the status of the answer. */
+    /** New state of the subscription, or HTTP status of the response. */
     readonly status: number;
     /** Milliseconds since 1970. */
     readonly timeStamp: number;
-    /** The feed whose state changed, or where the request was made. */
+    /** Address of the feed whose state changed, or of the request. */
     readonly location: string;
     readonly subscription: Subscription;
   }
@@ -38,7 +38,7 @@ declare namespace bitsy {
     readonly method: string;
     readonly requestHeaders: string;
     readonly requestText: string;
-    /** The same as bytes; null if there is none, or it is longer than an event carries (1 MiB). */
+    /** The body as bytes; null if there is none, or if it is larger than 1 MiB. */
     readonly requestBody: Uint8Array | null;
     readonly responseHeaders: string;
     readonly responseText: string;
@@ -46,7 +46,7 @@ declare namespace bitsy {
     /** The same as `responseHeaders`. */
     readonly headers: string;
   }
-  /** An interaction that failed, until it is cleared. */
+  /** A failed request; it is listed until it is cleared. */
   interface Error extends SyncEvent {
     clear(): void;
   }
@@ -58,23 +58,23 @@ declare namespace bitsy {
     readonly WAITING: 2;
     readonly READY: 3;
     readonly CLOSED: 4;
-    /** When the server last answered for the feed, by its clock; 0 before. */
+    /** Time of the server's last response for the feed, by its clock; 0 if there was none. */
     readonly lastUpdated: number;
     readonly state: 0 | 1 | 2 | 3 | 4;
-    /** Minutes between two rounds at least; 0 leaves it to the gateway. */
+    /** Minimum number of minutes between two refreshes; 0 selects the default of the gateway. */
     interval: number;
     /** The normalised, absolute address of the feed. */
     readonly feed: string;
     readonly follows: StringList;
-    /** The errors that nobody has cleared, as they are now. */
+    /** Current errors that have not been cleared. */
     readonly errors: ErrorList;
-    /** The address of the configuration of a proxy; empty if there is none. */
+    /** Address of the proxy configuration; empty if there is none. */
     get proxy(): string;
     set proxy(url: string | null);
-    /** Fulfilled once the gateway has it; rejected with the reason if it refuses. */
+    /** Fulfilled once the gateway has the subscription; rejected with the reason if it refuses. */
     readonly ready: Promise<Subscription>;
     getRequestHeader(name: string): string | null;
-    /** All of them as `Name: value`. */
+    /** All registered headers as `Name: value`. */
     getRequestHeaders(): StringList;
     addFollow(relation: string): void;
     removeFollow(relation: string): void;
@@ -96,20 +96,20 @@ declare namespace bitsy {
   };
 
   interface SubscriptionBuilder {
-    /** Names the feed; relative to the address of the document. */
+    /** Sets the address of the feed, which may be relative to the address of the document. */
     setFeed(url: string): this;
-    /** Registers a header in place of what was registered under its name. */
+    /** Registers a header, and replaces earlier values of this name. */
     setRequestHeader(name: string, value: string): this;
-    /** Registers one more value of a header. */
+    /** Registers an additional value of a header. */
     addRequestHeader(name: string, value: string): this;
     setInterval(minutes: number): this;
     addFollow(relation: string): this;
-    /** Names the configuration of a proxy; relative to the address of the document. */
+    /** Sets the address of the proxy configuration, which may be relative to the address of the document. */
     setProxy(url: string): this;
     build(): Subscription;
   }
 
-  /** Why the gateway refuses something; `status` is that of its answer, 0 if there was none. */
+  /** Reason why the gateway refused a request; `status` is the HTTP status, or 0 if there was no response. */
   interface GatewayError extends globalThis.Error {
     readonly status: number;
   }

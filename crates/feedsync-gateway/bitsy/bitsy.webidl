@@ -1,14 +1,14 @@
-// The interface of BITSY 0.3.1 in Web IDL, where its body, its appendix B and its appendix C differ as C5, C14,
-// C15, C23 and C39 have it:
+// The interface of BITSY 0.3.1 in Web IDL. Where the text, appendix B and appendix C of the specification differ,
+// it follows the corrections C5, C14, C15, C23 and C39:
 //
-// - methods of the builder return it; addRequestHeader and setProxy are there, pause and resume too;
+// - methods of the builder return the builder; addRequestHeader, setProxy, pause and resume exist;
 // - supportsProxy is a boolean; an interval is an unsigned short; errors is read-only;
 // - states have numbers and names;
-// - a SyncEvent has `headers`, and every event a `location` and a `subscription`, since the examples and
-//   applications ask for them; binary bodies are there as bytes;
-// - lists can be iterated over.
+// - a SyncEvent has `headers`, and every event has `location` and `subscription`, because the examples and
+//   applications use them; binary bodies are available as bytes;
+// - lists are iterable.
 //
-// Additions, since a page has to ask another process: `bitsy.ready` and `subscription.ready`.
+// Additions, because the gateway is another process: `bitsy.ready` and `subscription.ready`.
 
 typedef unsigned long long DOMTimeStamp;
 

@@ -25,7 +25,7 @@ pub struct SubscriptionBuilder {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
     /// No feed was named.
-    #[error("no feed was named")]
+    #[error("no feed is set")]
     NoFeed,
     /// The address of the feed, or of the proxy configuration, is invalid.
     #[error(transparent)]

@@ -220,7 +220,7 @@ pub fn a_bridged_database_follows_its_collection(constructor: Constructor<impl S
     assert!(make("ideas", Some(ideas.bridge_security())), "the name is free again");
 }
 
-/// What is stored in a database counts for the user to whom it is charged, after any use.
+/// The usage of a database counts for the user to whom it is charged, after any sequence of operations.
 pub fn any_use_of_databases_counts_for_their_owner(open: Constructor<impl Store + ?Sized>) {
     let anna = user("anna", false);
     let prepare = |store: &_, model: &MemoryStore| {

@@ -288,7 +288,7 @@ fn an_init_that_was_interrupted_is_done_again() {
     assert!(SqliteStore::exists(directory.path()));
 }
 
-/// A crash leaves such files behind after each of the steps before the first commit.
+/// Repeats an init that crashed after each of the steps before the first commit.
 #[test]
 fn an_init_that_was_interrupted_after_its_first_page_is_done_again() {
     let directory = TempDir::new().unwrap();
