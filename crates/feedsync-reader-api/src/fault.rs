@@ -72,7 +72,7 @@ impl Fault {
         match self {
             Self::Parameter { name, reason } => Self::Unprocessable { name, reason },
             Self::Missing { name } => {
-                Self::Unprocessable { name, reason: "it is missing".to_owned() }
+                Self::Unprocessable { name, reason: "the parameter is missing".to_owned() }
             }
             other => other,
         }

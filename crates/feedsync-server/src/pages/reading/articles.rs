@@ -150,7 +150,8 @@ pub(crate) async fn mark(
         reading.mark(&marking).await?;
         said
     } else if let Some(part) = parts.into_iter().flatten().next() {
-        let last = named("last")?.ok_or_else(|| Problem::parameter("last", "it is missing"))?;
+        let last =
+            named("last")?.ok_or_else(|| Problem::parameter("last", "the parameter is missing"))?;
         reading.mark_part(&list.selection(0), part, last).await?;
         "all"
     } else {
