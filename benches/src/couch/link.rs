@@ -1,4 +1,4 @@
-//! `feedsync replicate` over a slow link in both directions, and PouchDB over the same link.
+//! `feedsync database replicate` over a slow link in both directions, and PouchDB over the same link.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -57,8 +57,8 @@ pub(super) async fn run(hub: Server) {
     }
     println!("### {DOCUMENTS} documents over a link of {:?}\n", ONE_WAY_DELAY * 2);
     println!("| | elapsed |\n|---|---|");
-    println!("| `feedsync replicate`, from the hub | {} |", Times::new(pulls));
-    println!("| `feedsync replicate`, to the hub | {} |", Times::new(pushes));
+    println!("| `feedsync database replicate`, from the hub | {} |", Times::new(pulls));
+    println!("| `feedsync database replicate`, to the hub | {} |", Times::new(pushes));
     if let Some([pushes, pulls]) = replicas::times::<1, 2>(DOCUMENTS, POUCHDB_ROUNDS, [far]) {
         println!("| PouchDB, from the hub, 1,000 at a time | {pulls} |");
         println!("| PouchDB, to the hub, 1,000 at a time | {pushes} |");

@@ -18,7 +18,7 @@ pub(crate) fn confirm(loss: &str, yes: bool) -> Result<(), Failure> {
             .hint("to do it all the same: --yes"));
     }
     let failed = |error: io::Error| Failure::file("the terminal", &error);
-    terminal.write_str(&format!("{loss}. Go on? [y/N] ")).map_err(failed)?;
+    terminal.write_str(&format!("{loss}. Continue? [y/N] ")).map_err(failed)?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer).map_err(failed)?;
     match answer.trim().to_ascii_lowercase().as_str() {

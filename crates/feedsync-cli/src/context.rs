@@ -1,7 +1,7 @@
 //! Basis of every command: the data directory, the store, and the endpoint in it.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use feedsync_core::ItemId;
 use feedsync_endpoint::{Actor, Endpoint};
@@ -12,8 +12,9 @@ use feedsync_store::{
     SystemEnvironment, Transfer, User, UserName,
 };
 
-use crate::arguments::Global;
 use crate::failure::{Failure, Missing};
+use crate::global::Global;
+use crate::invocation::{command, command_at, set_invocation};
 use crate::source::NetworkAccess;
 use crate::store::{self, OpenStore};
 
@@ -93,7 +94,7 @@ impl Context {
         let address = self.address()?;
         check_not_lost(&address)?;
         let Some(opened) = OpenStore::open(&address).await? else {
-            let hint = format!("initialise it: {}", self.command("init"));
+            let hint = format!("initialise it: {}", self.command("store init"));
             let place = store::shown(&address);
             return Err(
                 Failure::store(format!("{place}: there is no endpoint here yet")).hint(hint)
@@ -160,7 +161,7 @@ fn check_not_lost(address: &StoreAddress) -> Result<(), Failure> {
         return Ok(());
     };
     let place = directory.display();
-    let restore = command("restore --from BACKUP");
+    let restore = command("store restore --from BACKUP");
     Err(Failure::store(format!(
         "{place}: the database of the store that was here is gone or empty"
     ))
@@ -232,54 +233,19 @@ pub(crate) fn typed_id(id: &str) -> Result<ItemId, Failure> {
     typed.map_err(|error| Failure::usage(format!("{id:?} is no item id: {error}")))
 }
 
-/// Name of the program and the options that name the data directory and the store.
-static INVOCATION: OnceLock<String> = OnceLock::new();
-
-/// Stores the global options, so that advice repeats them.
-pub(crate) fn set_invocation(global: &Global) {
-    let mut call = program();
-    let data = global.data.as_ref().filter(|data| default_directory().as_ref() != Some(*data));
-    if let Some(data) = data {
-        call.push_str(&format!(" --data {}", quoted(&data.display().to_string())));
-    }
-    let named = global.store.as_deref().and_then(|text| store::named("--store", text).ok());
-    if let Some(named) = named {
-        call.push_str(&format!(" --store {}", quoted(&named.to_string())));
-    }
-    // This function is called once.
-    let _ = INVOCATION.set(call);
-}
-
-/// A command line with the same data directory and store, for advice.
-pub(crate) fn command(arguments: &str) -> String {
-    format!("{} {arguments}", INVOCATION.get_or_init(program))
-}
-
-/// A command line with another data directory, for advice.
-pub(crate) fn command_at(data: &str, arguments: &str) -> String {
-    format!("{} --data {} {arguments}", program(), quoted(data))
-}
-
-/// Quotes a word for a shell.
-pub(crate) fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-:@%=+,~\\".contains(letter);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
-/// Name of the program; its path if it was called by one.
-fn program() -> String {
-    let called = std::env::args().next().filter(|name| name.contains('/'));
-    called.unwrap_or_else(|| "feedsync".to_owned())
-}
-
 fn no_item(collection: &CollectionName, id: &str) -> Failure {
     let missing = Missing::Item { collection: collection.clone(), id: id.to_owned() };
     Failure::not_found(format!("there is no item {id} in {collection}"))
         .hint(format!("see them all: {}", command(&format!("ls {collection} --all"))))
         .of_missing(missing)
+}
+
+/// Has advice repeat the options that name the data directory and the store.
+pub(crate) fn repeat_in_advice(global: &Global) {
+    let data = global.data.as_ref().filter(|data| default_directory().as_ref() != Some(*data));
+    let named = global.store.as_deref().and_then(|text| store::named("--store", text).ok());
+    let named = named.map(|address| address.to_string());
+    set_invocation(data.map(PathBuf::as_path), named.as_deref());
 }
 
 /// Data directory that the options name, or the default of the platform.

@@ -17,8 +17,9 @@ use feedsync_store::{
 };
 use serde_json::{Value, json};
 
-use crate::context::{Context, OpenEndpoint, command_at};
+use crate::context::{Context, OpenEndpoint};
 use crate::failure::{Failure, warn};
+use crate::invocation::command_at;
 
 /// Name of the directory within the data directory.
 const DIRECTORY: &str = "dropped";
@@ -110,7 +111,7 @@ impl Dropped {
         if !error.is_damaged() {
             return Failure::from(error).prefix(&format!("{place}: "));
         }
-        let elsewhere = command_at("NEW", "restore --from BACKUP");
+        let elsewhere = command_at("NEW", "store restore --from BACKUP");
         Failure::store(format!("{place}: the copy of {name} that was kept is damaged: {error}")).hint(
             format!("put a backup of before the drop into a new directory, and export it there: {elsewhere}"),
         )
@@ -246,8 +247,8 @@ pub(crate) fn find(context: &Context, name: &CollectionName) -> Result<Dropped, 
         if let Some(fault) = unreadable() {
             return fault;
         }
-        Failure::not_found(format!("no dropped collection {name} is kept"))
-            .hint(format!("see them all: {}", context.command("undrop")))
+        Failure::not_found(format!("there is no dropped collection {name}"))
+            .hint(format!("see them all: {}", context.command("collection undrop")))
     })
 }
 

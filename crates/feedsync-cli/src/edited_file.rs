@@ -11,8 +11,9 @@ use feedsync_core::{Item, Payload};
 use feedsync_endpoint::{FeedDocument, nearest};
 use feedsync_formats::{Limits, ReadOptions, sse};
 
-use crate::context::{command, quoted, typed_id};
+use crate::context::typed_id;
 use crate::failure::{Failure, warn};
+use crate::invocation::{command, quoted};
 use crate::source::{NetworkAccess, Source, Target};
 use crate::view;
 
@@ -117,7 +118,7 @@ fn no_file(name: &str) -> Failure {
 /// Reads a feed of FeedSync. For any other document, the failure says what is wrong and what to do.
 fn feed(name: &str, bytes: &[u8]) -> Result<FeedDocument, Failure> {
     if sse::uses_sse(bytes, &ReadOptions::tolerant()) {
-        let convert = command(&format!("convert {} --to FORMAT -o OUT", quoted(name)));
+        let convert = command(&format!("file convert {} --to FORMAT -o OUT", quoted(name)));
         return Err(Failure::refused(format!("{name} is SSE, and not FeedSync"))
             .hint(format!("make a FeedSync feed of it first: {convert}")));
     }

@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use feedsync_endpoint::did_you_mean;
+use feedsync_fetch::shown_text;
 use feedsync_server::configuration::StoreAddress;
 use feedsync_store::{CollectionName, PageLimit};
 
@@ -50,6 +51,14 @@ async fn near(context: &Context, missing: &Missing) -> Result<String, Failure> {
         }
         Missing::User(_) => {
             home.store.users().await?.into_iter().map(|user| user.name.to_string()).collect()
+        }
+        Missing::Remote { collection, .. } => {
+            let remotes = home.store.remotes(Some(collection)).await?;
+            remotes
+                .into_iter()
+                .flat_map(|remote| [Some(shown_text(&remote.url)), remote.name])
+                .flatten()
+                .collect()
         }
         Missing::Item { collection, id } => return near_item(&home, collection, id).await,
     };

@@ -3,7 +3,9 @@
 mod conversions;
 
 use std::fmt;
+use std::fs;
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
@@ -36,6 +38,13 @@ pub(crate) enum Missing {
     },
     /// A user.
     User(UserName),
+    /// A remote.
+    Remote {
+        /// Collection that lacks the remote.
+        collection: CollectionName,
+        /// Address, name or number as the user typed it.
+        named: String,
+    },
 }
 
 impl Missing {
@@ -45,6 +54,7 @@ impl Missing {
             Self::Collection(name) => name.as_str(),
             Self::Item { id, .. } => id,
             Self::User(name) => name.as_str(),
+            Self::Remote { named, .. } => named,
         }
     }
 }
@@ -75,7 +85,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Message { message, .. } => f.write_str(message),
             Self::Faults => f.write_str("there are faults"),
-            Self::Closed => f.write_str("nobody reads on"),
+            Self::Closed => f.write_str("standard output is closed"),
         }
     }
 }
@@ -161,7 +171,10 @@ impl Failure {
     /// Failure for a file that could not be read or written.
     pub(crate) fn file(name: &str, error: &io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::NotFound => Self::not_found(format!("{name}: there is no such file")),
+            io::ErrorKind::NotFound => {
+                let near = near_file(name);
+                Self::not_found(format!("{name}: there is no such file{near}"))
+            }
             _ => Self::store(format!("{name}: {error}")),
         }
     }
@@ -185,6 +198,28 @@ impl Failure {
             Self::Closed => ExitCode::SUCCESS,
         }
     }
+}
+
+/// Maximum number of files of a directory that are searched for a similar name.
+const MAX_SEARCHED_FILES: usize = 2_000;
+
+/// `; did you mean PATH?`, if the directory of a missing file has a file with a similar name.
+fn near_file(name: &str) -> String {
+    let path = Path::new(name);
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let Some(written) = path.file_name().and_then(|name| name.to_str()) else {
+        return String::new();
+    };
+    let Ok(entries) = fs::read_dir(directory.unwrap_or(Path::new("."))) else {
+        return String::new();
+    };
+    let names: Vec<_> = entries
+        .take(MAX_SEARCHED_FILES)
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .collect();
+    let near = feedsync_endpoint::nearest(written, names.iter().map(String::as_str));
+    near.map(|near| format!("; did you mean {}?", path.with_file_name(near).display()))
+        .unwrap_or_default()
 }
 
 /// Advice for a full disk.
@@ -212,6 +247,11 @@ pub(crate) fn warn(message: &str) {
 /// Prints a note on standard error.
 pub(crate) fn note(message: &str) {
     say("note", AnsiColor::Cyan, message);
+}
+
+/// Prints advice on standard error.
+pub(crate) fn hint(message: &str) {
+    say("hint", AnsiColor::Cyan, message);
 }
 
 fn say(word: &str, color: AnsiColor, message: &str) {

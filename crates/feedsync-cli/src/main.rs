@@ -10,22 +10,25 @@ mod edited_file;
 mod explanation;
 mod failure;
 mod feed_file;
+mod global;
+mod invocation;
 mod logging;
 mod media_files;
 mod output;
+mod renamed;
 mod secret;
 mod signals;
+mod similar;
 mod source;
 mod store;
+mod values;
 mod view;
 
 use std::num::NonZero;
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 use crate::arguments::Cli;
-use crate::failure::Failure;
+use crate::failure::{Failure, hint};
 
 /// Short requests spend much of their time on allocations, so the allocator is a fast one.
 #[global_allocator]
@@ -36,11 +39,14 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const MIN_THREADS: usize = 2;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::read(std::env::args_os().collect()) {
         Ok(cli) => cli,
         Err(error) => {
             // This branch also prints help and version; a closed pipe is not an error there.
             let _ = error.print();
+            if let Some(suggestion) = Cli::suggestion(&error) {
+                hint(&suggestion);
+            }
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
     };

@@ -28,6 +28,22 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
+/// Prints the result of a command: JSON for programs, or else a line for people.
+pub(crate) fn result(as_json: bool, value: &Value, text: impl AsRef<str>) -> Result<(), Failure> {
+    match as_json {
+        true => json(value),
+        false => line(text),
+    }
+}
+
+/// Refuses `--json` for a command whose output is something else. `output` names it.
+pub(crate) fn refuse_json(is_json: bool, output: &str) -> Result<(), Failure> {
+    match is_json {
+        true => Err(Failure::usage(format!("--json is not possible here: the output is {output}"))),
+        false => Ok(()),
+    }
+}
+
 /// Prints the bytes of a document.
 pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();

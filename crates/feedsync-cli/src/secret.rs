@@ -23,7 +23,7 @@ pub(crate) fn ask(question: &str, from_input: bool, option: &str) -> Result<Stri
 pub(crate) fn ask_new(question: &str, from_input: bool, option: &str) -> Result<String, Failure> {
     let secret = ask(question, from_input, option)?;
     if !from_input && typed("Once more: ", option)? != secret {
-        return Err(Failure::refused("the two are not the same"));
+        return Err(Failure::refused("the two entries differ"));
     }
     Ok(secret)
 }
@@ -35,8 +35,8 @@ fn first_line() -> Result<String, Failure> {
     if bytes.len() as u64 > MAX_BYTES {
         return Err(Failure::usage(format!("more than {MAX_BYTES} bytes on standard input")));
     }
-    let text = String::from_utf8(bytes)
-        .map_err(|_| Failure::usage("what is on standard input is not UTF-8"))?;
+    let text =
+        String::from_utf8(bytes).map_err(|_| Failure::usage("standard input is not UTF-8"))?;
     Ok(text.lines().next().unwrap_or_default().to_owned())
 }
 

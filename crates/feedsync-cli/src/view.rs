@@ -24,7 +24,7 @@ pub(crate) fn item_of_file(item: &Item<Payload>) -> Value {
     Value::Object(object)
 }
 
-/// JSON of an item with its versions and their histories, as in `show --json` and `history --json`.
+/// JSON of an item with its versions and their histories, as in `show --json`.
 pub(crate) fn whole_item(stored: &StoredItem) -> Value {
     with_change(whole_item_of_file(&stored.item), stored)
 }
@@ -106,7 +106,7 @@ pub(crate) fn shown(moment: Moment) -> String {
     moment.timestamp().map(|when| when.to_string()).unwrap_or_default()
 }
 
-/// JSON of a collection: an element of `list --json`.
+/// JSON of a collection: an element of `collection list --json`.
 pub(crate) fn collection(collection: &Collection) -> Value {
     json!({
         "name": collection.name.as_str(),

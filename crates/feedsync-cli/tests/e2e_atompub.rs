@@ -43,7 +43,7 @@ fn drive(store: Option<&str>, user: Option<&str>) {
         let run = place.run_with(&[&base, arguments].concat(), PASSWORD);
         assert_eq!(run.code, 0, "{}", run.err);
     };
-    run(&["init", "--endpoint", "hub"]);
+    run(&["store", "init", "--endpoint", "hub"]);
     if let Some(user) = user {
         run(&["user", "add", user, "--administrator", "--password-stdin"]);
     }

@@ -85,7 +85,7 @@ fn hub(place: &TestDirectory, server: &Origin) -> (Hub, Vec<String>) {
         ("casts", "rss", rss(&script)),
         ("list", "opml", opml(&script)),
     ] {
-        desk.ok(&["create", name, "--format", format]);
+        desk.ok(&["collection", "create", name, "--format", format]);
         place.write("feed.xml", &feed);
         desk.ok(&["import", name, "feed.xml"]);
         let items = desk.json(&["ls", name]);
@@ -101,6 +101,7 @@ fn hub(place: &TestDirectory, server: &Origin) -> (Hub, Vec<String>) {
         }
     }
     desk.ok(&[
+        "collection",
         "create",
         "pictures",
         "--accept",
@@ -131,7 +132,7 @@ fn hub(place: &TestDirectory, server: &Origin) -> (Hub, Vec<String>) {
         let media = media.split('"').next().unwrap();
         paths.push(media.strip_prefix(&*hub.url).expect("media of this hub").to_owned());
         let log = format!("/logs/log{number}");
-        desk.ok(&["create", &format!("log{number}")]);
+        desk.ok(&["collection", "create", &format!("log{number}")]);
         send(place, "POST", &format!("{}{log}", hub.url), kind, &format!("{text}\n"));
         paths.push(log);
     }

@@ -32,7 +32,7 @@ fn commands_and_a_running_hub_share_one_data_directory() {
         desk.ok(&["edit", "notes", &id, "--title", "Oat milk"]);
         assert_eq!(ask(()), "200");
     }
-    desk.ok(&["create", "other"]);
+    desk.ok(&["collection", "create", "other"]);
     assert_eq!(desk.json(&["status"])["collections"].as_array().unwrap().len(), 2);
 }
 

@@ -48,14 +48,14 @@ fn edits_synchronised_after_a_backup_survive_its_restoration() {
     let hub = Hub::start(&place, "hub");
     let ids: Vec<_> = (0..5).map(|number| laptop.add(&format!("note {number}"), "first")).collect();
     laptop.ok(&["sync", "notes", &hub.notes()]);
-    laptop.ok(&["backup", "laptop.backup"]);
+    laptop.ok(&["store", "backup", "laptop.backup"]);
     for id in &ids {
         laptop.ok(&["edit", "notes", id, "--content", "synchronised after the backup"]);
     }
     laptop.ok(&["sync"]);
 
     std::fs::rename(place.path("laptop"), place.path("lost")).unwrap();
-    laptop.ok(&["restore", "--from", "laptop.backup"]);
+    laptop.ok(&["store", "restore", "--from", "laptop.backup"]);
     assert_eq!(contents(&laptop), vec!["first"; 5]);
     // The restored endpoint edits before it gets its own earlier edits back: both are kept.
     laptop.ok(&["edit", "notes", &ids[0], "--content", "edited after the restoration"]);

@@ -92,7 +92,7 @@ struct Publisher<'p> {
 impl<'p> Publisher<'p> {
     fn new(place: &'p TestDirectory) -> Self {
         let desk = place.bare("writer");
-        desk.ok(&["create", "reading"]);
+        desk.ok(&["collection", "create", "reading"]);
         let publisher = Self { place, desk };
         publisher.does(&["subscribe", FEED, "--title", "News", "--folder", "Daily"]);
         publisher
@@ -105,7 +105,7 @@ impl<'p> Publisher<'p> {
         let file = self.place.path("www/reading.jsonl");
         let length = || std::fs::metadata(&file).map_or(0, |file| file.len());
         let before = length();
-        self.desk.ok(&["log", "sync", "reading", file.to_str().unwrap()]);
+        self.desk.ok(&["log", "pull", "reading", file.to_str().unwrap()]);
         (length() - before).try_into().unwrap()
     }
 

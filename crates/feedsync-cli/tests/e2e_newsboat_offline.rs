@@ -111,7 +111,7 @@ fn marks_made_offline_arrive_when_the_server_is_back() {
     // Through a gateway, the user has to sign in, so the hub gets a user.
     let add = ["--data", "hub", "user", "add", "anna", "--administrator", "--password-stdin"];
     assert_eq!(place.run_with(&add, "correct horse").code, 0);
-    let token = desk.ok(&["token", "create", "--user", "anna"]).trim_end().to_owned();
+    let token = desk.ok(&["user", "token", "create", "--user", "anna"]).trim_end().to_owned();
     let anna = Application::new(Route::Direct, Some("anna:correct horse"));
     let nobody = Application::new(Route::Direct, None);
     until("one has to sign in", || {
@@ -121,7 +121,7 @@ fn marks_made_offline_arrive_when_the_server_is_back() {
         }
     });
     let device = place.bare("device");
-    let login = ["--data", "device", "login", "--stdin", &hub.url];
+    let login = ["--data", "device", "remote", "login", "--stdin", &hub.url];
     assert_eq!(place.run_with(&login, &token).code, 0);
     let log = format!("{}/logs/reading-anna", hub.url);
     feeds.iter().for_each(|feed| drop(device.ok(&["reader", "subscribe", feed])));

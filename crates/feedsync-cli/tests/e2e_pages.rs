@@ -187,7 +187,7 @@ fn users_sign_in_and_are_managed_by_the_keyboard_alone() {
     browser.tab_to("Add");
     browser.press(ENTER);
     browser.sees("The role was saved.");
-    let grants = desk.json(&["grants", "notes"]);
+    let grants = desk.json(&["collection", "grants", "notes"]);
     assert_eq!((&grants[0]["user"], &grants[0]["role"]), (&"otto".into(), &"editor".into()));
 
     // Creates a token, which is shown once, and revokes it.
@@ -214,7 +214,7 @@ fn users_sign_in_and_are_managed_by_the_keyboard_alone() {
     browser.tab_to("Revoke token phone");
     browser.press(ENTER);
     browser.sees("The token or session was revoked.");
-    let kinds = desk.json(&["token", "list"]);
+    let kinds = desk.json(&["user", "token", "list"]);
     assert!(kinds.as_array().unwrap().iter().all(|token| token["kind"] == "session"), "{kinds}");
 
     browser.tab_to("Sign out");
@@ -245,7 +245,7 @@ fn every_page_fits_a_screen_and_a_phone_light_and_dark_and_names_its_controls() 
     let Some(browser) = Browser::start() else { return };
     let place = TestDirectory::new();
     let desk = place.desk("desk");
-    desk.ok(&["create", "recipes", "--title", "Recipes of the whole family"]);
+    desk.ok(&["collection", "create", "recipes", "--title", "Recipes of the whole family"]);
     let id = desk.add("Oat milk", "Soak the oats for half an hour, then strain them.");
     for number in 0..5 {
         desk.add(&format!("Note {number}"), "Something worth remembering, at some length.");
@@ -264,7 +264,7 @@ fn every_page_fits_a_screen_and_a_phone_light_and_dark_and_names_its_controls() 
     }
     user(&place, "anna", &["--administrator"]);
     user(&place, "otto", &[]);
-    desk.ok(&["grant", "notes", "otto", "editor"]);
+    desk.ok(&["collection", "grant", "notes", "otto", "editor"]);
     std::thread::sleep(std::time::Duration::from_millis(1_100));
     look("nobody", "/pages/login");
     look("nobody", "/");

@@ -15,7 +15,7 @@ fn hub_of_anna(place: &TestDirectory) -> (TestEndpoint<'_>, String) {
     let add = ["--data", "hub", "user", "add", "anna", "--administrator", "--password-stdin"];
     let added = place.run_with(&add, PASSWORD);
     assert_eq!(added.code, 0, "{}", added.err);
-    let token = hub.ok(&["token", "create", "--user", "anna"]).trim_end().to_owned();
+    let token = hub.ok(&["user", "token", "create", "--user", "anna"]).trim_end().to_owned();
     assert!(token.starts_with("fsy_"), "{token}");
     (hub, token)
 }
@@ -118,9 +118,9 @@ fn a_login_with_a_token_is_all_that_a_client_needs_to_sync() {
     let sync = ["sync", "notes", &serving.notes()];
     let refused = desk.run(&sync);
     refused.fails(4, "401");
-    let hint = format!("feedsync --data desk login {}", serving.url);
+    let hint = format!("feedsync --data desk remote login {}", serving.url);
     assert!(refused.err.contains(&hint), "{}", refused.err);
-    let login = ["--data", "desk", "login", "--stdin", &serving.url];
+    let login = ["--data", "desk", "remote", "login", "--stdin", &serving.url];
     place.run_with(&login, "fsy_0123456789abcdef").fails(1, "does not accept it");
     let done = place.run_with(&login, &token);
     assert_eq!(done.code, 0, "{}", done.err);
@@ -128,7 +128,7 @@ fn a_login_with_a_token_is_all_that_a_client_needs_to_sync() {
     assert_eq!(desk.state(), hub.state());
     assert_eq!(desk.state().len(), 2);
     // The merged items are recorded under the name of the user.
-    let audit = hub.json(&["audit"]);
+    let audit = hub.json(&["store", "audit"]);
     let merged = audit
         .as_array()
         .unwrap()
@@ -136,9 +136,9 @@ fn a_login_with_a_token_is_all_that_a_client_needs_to_sync() {
         .any(|act| act["user"] == "anna" && act["action"] == "merge");
     assert!(merged, "{audit}");
     // A revoked token is refused.
-    let tokens = hub.json(&["token", "list"]);
+    let tokens = hub.json(&["user", "token", "list"]);
     let id = tokens[0]["id"].as_str().unwrap_or_else(|| panic!("{tokens}")).to_owned();
-    hub.ok(&["token", "revoke", &id]);
+    hub.ok(&["user", "token", "revoke", &id]);
     std::thread::sleep(std::time::Duration::from_millis(1_100));
     desk.run(&sync).fails(4, "401");
 }

@@ -176,7 +176,7 @@ fn devices_sync_their_reading_through_proxies_that_compress() {
 fn feeds_that_did_not_change_are_not_sent_again_through_proxies_that_compress() {
     let place = TestDirectory::new();
     let hub = Hub::start(&place, "hub");
-    place.run(&["--data", "hub", "create", "notes"]);
+    place.run(&["--data", "hub", "collection", "create", "notes"]);
     for title in ["one", "two", "three"] {
         assert_eq!(Application::direct().post(&hub.notes(), &entry(title)).status, 201);
     }

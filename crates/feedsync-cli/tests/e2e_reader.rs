@@ -91,7 +91,7 @@ fn hub_restored_from_a_backup_gets_its_missing_records() {
     laptop.ok(&["reader", "subscribe", FEED, "--title", "News"]);
     read(laptop, "urn:x:before");
     settle(&devices, &url);
-    keeper.ok(&["backup", "hub.backup"]);
+    keeper.ok(&["store", "backup", "hub.backup"]);
     read(laptop, "urn:x:after");
     phone.ok(&["reader", "star", FEED, "urn:x:after"]);
     settle(&devices, &url);
@@ -101,7 +101,7 @@ fn hub_restored_from_a_backup_gets_its_missing_records() {
 
     hub.again(&place, "hub", || {
         std::fs::rename(place.path("hub"), place.path("lost")).unwrap();
-        keeper.ok(&["restore", "--from", "hub.backup"]);
+        keeper.ok(&["store", "restore", "--from", "hub.backup"]);
     });
     assert_eq!(log(&hub), url);
     settle(&devices, &url);
@@ -174,7 +174,7 @@ fn log_and_collection_reach_the_same_state() {
     by_log.ok(&["reader", "subscribe", FEED, "--title", "News"]);
     by_log.ok(&["reader", "sync", &url]);
     for desk in [&by_items, &by_both] {
-        desk.ok(&["create", "reading"]);
+        desk.ok(&["collection", "create", "reading"]);
         desk.ok(&["sync", "reading", &items]);
     }
     let with_items = |desk: &TestEndpoint<'_>| {
@@ -215,10 +215,10 @@ fn documents_of_a_database_reach_the_same_state() {
     by_log.ok(&["reader", "sync", &url]);
     let with_documents = |desk: &TestEndpoint<'_>| {
         desk.ok(&["reader", "sync", "--database", "reading"]);
-        desk.ok(&["replicate", "reading", &there, "--create"]);
-        desk.ok(&["replicate", &there, "reading"]);
+        desk.ok(&["database", "replicate", "reading", &there, "--create"]);
+        desk.ok(&["database", "replicate", &there, "reading"]);
         desk.ok(&["reader", "sync", "--database", "reading"]);
-        desk.ok(&["replicate", "reading", &there]);
+        desk.ok(&["database", "replicate", "reading", &there]);
     };
     with_documents(&by_log);
     // Each device marks an article before it gets the changes of the other, so their documents are in

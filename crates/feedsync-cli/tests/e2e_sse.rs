@@ -38,7 +38,7 @@ fn an_endpoint_of_sse_and_one_of_feedsync_edit_one_list_through_a_hub() {
         assert_eq!(run.code, 0, "{}", run.err);
         run.out
     };
-    of_hub(&["subscribe", "notes", &web.url("p.rss")]);
+    of_hub(&["remote", "subscribe", "notes", &web.url("p.rss")]);
     let synced = || of_hub(&["sync", "notes", &web.url("p.rss")]);
     synced();
     desk.ok(&["sync", "notes", &hub.notes()]);

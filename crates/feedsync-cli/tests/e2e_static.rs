@@ -87,11 +87,20 @@ fn subscribers_of_published_files_stay_in_sync_after_a_purge() {
         let Some(files) = Files::serve(&place, "www") else { return };
         let publisher = place.desk("publisher");
         let (kept, gone) = (publisher.add("Milk", "two litres"), publisher.add("Bread", "one"));
-        publisher.ok(&["set", "notes", "partial.count=2", "expires=1h"]);
+        publisher.ok(&["collection", "set", "notes", "partial.count=2", "expires=1h"]);
         let publish = |expected: &[u64]| {
             let base = format!("{}/", files.url);
-            let arguments =
-                ["publish", "notes", "--directory", "www", "--url", &base, "--to", format];
+            let arguments = [
+                "collection",
+                "publish",
+                "notes",
+                "--directory",
+                "www",
+                "--url",
+                &base,
+                "--to",
+                format,
+            ];
             let written = publisher.json(&arguments);
             let written = written.as_array().unwrap();
             let items: Vec<_> = written.iter().map(|it| it["items"].as_u64().unwrap()).collect();
@@ -105,8 +114,11 @@ fn subscribers_of_published_files_stay_in_sync_after_a_purge() {
         assert_eq!(publish(&[2, 2]), 0, "files that are the same stay");
         let suffix = if format == "pox" { "xml" } else { format };
         let url = format!("{}/notes.{suffix}", files.url);
-        assert_eq!(place.run(&["validate", &url]).code, 0);
-        assert_eq!(place.run(&["validate", &url.replace("notes.", "notes.complete.")]).code, 0);
+        assert_eq!(place.run(&["file", "validate", &url]).code, 0);
+        assert_eq!(
+            place.run(&["file", "validate", &url.replace("notes.", "notes.complete.")]).code,
+            0
+        );
         let (early, late) = (place.bare("early"), place.bare("late"));
         early.ok(&["sync", "notes", &url]);
         assert_eq!(early.state(), publisher.state());
@@ -115,8 +127,8 @@ fn subscribers_of_published_files_stay_in_sync_after_a_purge() {
 
         publisher.ok(&["rm", "notes", &gone]);
         publish(&[2, 2]);
-        publisher.ok(&["set", "notes", "keep.tombstones=0s"]);
-        publisher.ok(&["purge", "notes"]);
+        publisher.ok(&["collection", "set", "notes", "keep.tombstones=0s"]);
+        publisher.ok(&["store", "purge", "notes"]);
         for title in ["Eggs", "Salt", "Tea"] {
             publisher.add(title, "x");
         }
@@ -138,13 +150,14 @@ fn several_collections_are_published_at_once_and_as_sse_for_those_who_know_nothi
     let place = TestDirectory::new();
     let Some(files) = Files::serve(&place, "www") else { return };
     let (publisher, reader) = (place.desk("publisher"), place.bare("reader"));
-    publisher.ok(&["create", "links", "--format", "opml"]);
+    publisher.ok(&["collection", "create", "links", "--format", "opml"]);
     publisher.ok(&["add", "links", "--title", "A list", "--content", ""]);
-    publisher.ok(&["set", "notes", "partial.count=2"]);
+    publisher.ok(&["collection", "set", "notes", "partial.count=2"]);
     let (kept, gone) = (publisher.add("Milk", "two litres"), publisher.add("Bread", "one"));
     let base = format!("{}/", files.url);
     let publish = |more: &[&str]| {
-        let arguments = ["publish", "links", "notes", "links", "-d", "www", "--url", &*base];
+        let arguments =
+            ["collection", "publish", "links", "notes", "links", "-d", "www", "--url", &*base];
         let written = publisher.json(&[&arguments[..], more].concat());
         let written: Vec<_> = written.as_array().unwrap().clone();
         for file in written.iter().filter(|it| it["changed"] == true) {
@@ -190,10 +203,12 @@ fn several_collections_are_published_at_once_and_as_sse_for_those_who_know_nothi
     assert_eq!(reader.json(&["show", "notes", &kept])["content"], "three litres");
     assert_eq!(reader.json(&["show", "notes", &gone])["deleted"], true);
 
-    let atom = ["publish", "notes", "-d", "www", "--url", &*base, "--sse"];
+    let atom = ["collection", "publish", "notes", "-d", "www", "--url", &*base, "--sse"];
     publisher.run(&atom).fails(2, "no feed of notes is in a format of SSE");
-    publisher.run(&["publish", "-d", "www", "--url", &base]).fails(2, "several collections");
-    publisher.run(&["publish", "none", "-d", "www", "--url", &base]).fails(3, "none");
+    publisher
+        .run(&["collection", "publish", "-d", "www", "--url", &base])
+        .fails(2, "several collections");
+    publisher.run(&["collection", "publish", "none", "-d", "www", "--url", &base]).fails(3, "none");
 }
 
 /// A complete feed that is exported with its address shows late subscribers that it is complete.
@@ -221,8 +236,8 @@ fn exported_feed_with_its_address_is_a_complete_feed() {
     reader.ok(&["sync", "notes", &url]);
     publisher.ok(&["rm", "notes", &gone]);
     export();
-    publisher.ok(&["set", "notes", "keep.tombstones=0s"]);
-    publisher.ok(&["purge", "notes"]);
+    publisher.ok(&["collection", "set", "notes", "keep.tombstones=0s"]);
+    publisher.ok(&["store", "purge", "notes"]);
     export();
     reader.ok(&["sync"]);
     assert_eq!(reader.state(), publisher.state());
@@ -236,7 +251,8 @@ fn exported_feed_with_its_address_is_a_complete_feed() {
 fn publish_watches_for_changes() {
     let place = TestDirectory::new();
     let publisher = place.desk("publisher");
-    let mut watching = place.command(&["--data", "publisher", "publish", "notes", "--watch"]);
+    let mut watching =
+        place.command(&["--data", "publisher", "collection", "publish", "notes", "--watch"]);
     watching.args(["--directory", "www", "--url", "https://example.org"]).stdout(Stdio::null());
     let mut watching = watching.spawn().unwrap();
     let until = |text: &str| {
@@ -271,7 +287,7 @@ fn a_plain_feed_is_imported_and_cannot_be_synchronised() {
     desk.run(&["sync", "notes", &url]).fails(4, "import");
     assert_eq!(desk.ok(&["import", "notes", &url]), "1 added\n");
     assert_eq!(desk.ok(&["import", "notes", &url]), "nothing new\n");
-    assert_eq!(place.run(&["validate", &url]).code, 0);
+    assert_eq!(place.run(&["file", "validate", &url]).code, 0);
     desk.run(&["import", "notes", &format!("{}/none", files.url)]).fails(4, "404");
 }
 
@@ -309,8 +325,19 @@ fn media_are_published_beside_the_feeds_and_their_items_lead_to_them() {
         ["-s", "-f", "-H", kind, "-H", "Slug: cat.png", "--data-binary", "@cat.png", &*hub.notes()];
     support::output("curl", &post, &here);
     let url = "https://example.org/feeds/";
-    let publish =
-        ["--data", "hub", "publish", "notes", "-d", "out", "--url", url, "--to", "atom,rss"];
+    let publish = [
+        "--data",
+        "hub",
+        "collection",
+        "publish",
+        "notes",
+        "-d",
+        "out",
+        "--url",
+        url,
+        "--to",
+        "atom,rss",
+    ];
     assert_eq!(place.run(&publish).code, 0);
     let files: Vec<_> = std::fs::read_dir(place.path("out/media")).unwrap().collect();
     assert_eq!(files.len(), 1);
@@ -346,7 +373,7 @@ fn media_are_published_beside_the_feeds_and_their_items_lead_to_them() {
             .fails(2, "beside the feed");
     }
     for feed in ["out/notes.atom", "out/one.atom"] {
-        let validated = place.run(&["validate", feed]);
+        let validated = place.run(&["file", "validate", feed]);
         assert_eq!(validated.code, 0, "{}", validated.out);
     }
     // A reader of the feed gets the same item as the hub, without the links that the publisher adds.

@@ -39,34 +39,34 @@ fn commands_work_on_a_database_as_on_a_directory() {
     let cluster = Cluster::start();
     let (place, url) = (TestDirectory::new(), database(&cluster));
     let desk = TestEndpoint { place: &place, store: &url };
-    desk.run(&["list"]).fails(5, "there is no endpoint here yet");
-    desk.ok(&["init", "--endpoint", "hub"]);
-    desk.run(&["init"]).fails(1, "already a store");
-    desk.ok(&["create", "notes", "--title", "Notes"]);
+    desk.run(&["collection", "list"]).fails(5, "there is no endpoint here yet");
+    desk.ok(&["store", "init", "--endpoint", "hub"]);
+    desk.run(&["store", "init"]).fails(1, "already a store");
+    desk.ok(&["collection", "create", "notes", "--title", "Notes"]);
     let id = desk.ok(&["add", "notes", "--title", "Milk"]).trim().to_owned();
     desk.ok(&["edit", "notes", &id, "--title", "Oat milk"]);
     assert_eq!(desk.json(&["ls", "notes"])[0]["title"], "Oat milk");
-    desk.ok(&["set", "notes", "keep.tombstones=90d"]);
-    desk.ok(&["set", "notes", "keep.age=365d"]);
-    assert_eq!(desk.json(&["settings", "notes"])["keep"]["tombstones"], "90d");
+    desk.ok(&["collection", "set", "notes", "keep.tombstones=90d"]);
+    desk.ok(&["collection", "set", "notes", "keep.age=365d"]);
+    assert_eq!(desk.json(&["collection", "settings", "notes"])["keep"]["tombstones"], "90d");
     desk.ok(&["user", "add", "anna", "--administrator", "--no-password"]);
-    desk.ok(&["grant", "notes", "anna", "editor"]);
-    desk.ok(&["token", "create"]);
-    assert_eq!(desk.json(&["grants", "notes"])[0]["user"], "anna");
-    assert_eq!(desk.json(&["audit", "--limit", "1"])[0]["action"], "issue token");
+    desk.ok(&["collection", "grant", "notes", "anna", "editor"]);
+    desk.ok(&["user", "token", "create"]);
+    assert_eq!(desk.json(&["collection", "grants", "notes"])[0]["user"], "anna");
+    assert_eq!(desk.json(&["store", "audit", "--limit", "1"])[0]["action"], "issue token");
     let status = desk.json(&["status"]);
     assert_eq!((&status["data"], &status["name"]), (&json!(url), &json!("hub")));
-    let report = desk.json(&["doctor"]);
+    let report = desk.json(&["store", "doctor"]);
     assert_eq!(report["sound"], true, "{report}");
-    desk.run(&["backup", "file"]).fails(2, "a database is backed up by its own programs");
+    desk.run(&["store", "backup", "file"]).fails(2, "a database is backed up by its own programs");
     assert!(!place.path("data").exists(), "nothing is kept beside the database");
 
-    // The command `doctor` finds damage.
+    // The command `store doctor` finds damage.
     let name = url.rsplit('/').next().unwrap();
     cluster.sql(name, "UPDATE feedsync.items SET conflicts = 3");
     cluster.sql(name, "INSERT INTO feedsync.purged VALUES (99, 'x', '')");
     cluster.sql(name, "UPDATE feedsync.collections SET live = 7");
-    let run = desk.run(&["doctor", "--json"]);
+    let run = desk.run(&["store", "doctor", "--json"]);
     assert_eq!(run.code, 1, "{run:?}");
     let report: Value = serde_json::from_str(&run.out).unwrap();
     let checks: Vec<_> = report["findings"].as_array().unwrap().iter().collect();
@@ -104,15 +104,22 @@ fn a_store_is_named_once_and_its_password_stays_secret() {
         run
     };
     let store = [("FEEDSYNC_STORE", url.as_str())];
-    let refused = run(&store, &["init"]);
+    let refused = run(&store, &["store", "init"]);
     assert_eq!(refused.code, 5, "{refused:?}");
     let secret = url.replacen("anna", "anna:ge%3Aheim", 1);
-    run(&[], &["list", "--store", &secret]).fails(2, "--store holds a password");
-    run(&[], &["migrate", "--to", &secret]).fails(2, "--to holds a password");
-    run(&[("FEEDSYNC_STORE", "mysql://anna:ge:heim@db/x")], &["list"]).fails(2, "no store");
+    run(&[], &["collection", "list", "--store", &secret]).fails(2, "--store holds a password");
+    run(&[], &["store", "migrate", "--to", &secret]).fails(2, "--to holds a password");
+    run(&[("FEEDSYNC_STORE", "mysql://anna:ge:heim@db/x")], &["collection", "list"])
+        .fails(2, "no store");
 
-    assert_eq!(run(&[("FEEDSYNC_STORE", &secret)], &["init", "--endpoint", "hub"]).code, 0);
-    assert_eq!(run(&[store[0], ("PGPASSWORD", "ge:heim")], &["create", "notes"]).code, 0);
+    assert_eq!(
+        run(&[("FEEDSYNC_STORE", &secret)], &["store", "init", "--endpoint", "hub"]).code,
+        0
+    );
+    assert_eq!(
+        run(&[store[0], ("PGPASSWORD", "ge:heim")], &["collection", "create", "notes"]).code,
+        0
+    );
     let line = format!("{}:5432:{}:anna:ge\\:heim\n", word(&words, "host"), word(&words, "dbname"));
     place.write("passwords", &line);
     #[cfg(unix)]
@@ -120,14 +127,14 @@ fn a_store_is_named_once_and_its_password_stays_secret() {
         use std::os::unix::fs::PermissionsExt as _;
         let open = |mode| std::fs::Permissions::from_mode(mode);
         std::fs::set_permissions(place.path("passwords"), open(0o644)).unwrap();
-        run(&store, &["list"]).fails(5, "others can use this file of passwords");
+        run(&store, &["collection", "list"]).fails(5, "others can use this file of passwords");
         std::fs::set_permissions(place.path("passwords"), open(0o600)).unwrap();
     }
-    assert!(run(&store, &["list"]).out.contains("notes"));
+    assert!(run(&store, &["collection", "list"]).out.contains("notes"));
     // The configuration of the hub also applies to the other commands.
     std::fs::create_dir(place.path("data")).unwrap();
     place.write("data/feedsync.toml", &format!("store = {url:?}\n"));
-    assert!(run(&[], &["--data", "data", "list"]).out.contains("notes"));
+    assert!(run(&[], &["--data", "data", "collection", "list"]).out.contains("notes"));
     let shown = run(&[("FEEDSYNC_STORE", &secret)], &["serve", "--print-config"]);
     assert!(shown.out.contains(&format!("store = {url:?}")), "{shown:?}");
 }
@@ -137,6 +144,7 @@ fn a_store_is_named_once_and_its_password_stays_secret() {
 fn everything(desk: &TestEndpoint<'_>) -> Vec<(String, String)> {
     let mut shown = Vec::new();
     for arguments in [
+        "collection",
         "list",
         "ls notes --all",
         "ls notes --discarded",
@@ -192,9 +200,9 @@ fn a_store_moves_into_a_database_and_back_and_loses_nothing() {
     let cluster = Cluster::start();
     let (place, url) = (TestDirectory::new(), database(&cluster));
     let first = TestEndpoint { place: &place, store: "sqlite:first" };
-    first.ok(&["init", "--endpoint", "hub"]);
-    first.ok(&["create", "notes", "--title", "Notes"]);
-    first.ok(&["create", "empty"]);
+    first.ok(&["store", "init", "--endpoint", "hub"]);
+    first.ok(&["collection", "create", "notes", "--title", "Notes"]);
+    first.ok(&["collection", "create", "empty"]);
     let add = |title: &str| first.ok(&["add", "notes", "--title", title]).trim().to_owned();
     let (milk, bread) = (add("Milk"), add("Bread"));
     for number in 0..30 {
@@ -204,8 +212,8 @@ fn a_store_moves_into_a_database_and_back_and_loses_nothing() {
     first.ok(&["rm", "notes", &bread]);
     // Creates a conflict: another endpoint edits the same version.
     let other = TestEndpoint { place: &place, store: "sqlite:other" };
-    other.ok(&["init", "--endpoint", "other"]);
-    other.ok(&["create", "notes"]);
+    other.ok(&["store", "init", "--endpoint", "other"]);
+    other.ok(&["collection", "create", "notes"]);
     first.ok(&["export", "notes", "--output", "feed.atom"]);
     other.ok(&["import", "notes", "feed.atom"]);
     other.ok(&["edit", "notes", &milk, "--title", "Oat milk"]);
@@ -213,44 +221,46 @@ fn a_store_moves_into_a_database_and_back_and_loses_nothing() {
     other.ok(&["export", "notes", "--output", "feed.atom"]);
     first.ok(&["import", "notes", "feed.atom"]);
     assert_eq!(first.json(&["conflicts", "notes"]).as_array().unwrap().len(), 1);
-    first.ok(&["set", "notes", "keep.tombstones=90d"]);
-    first.ok(&["set", "notes", "public=true"]);
+    first.ok(&["collection", "set", "notes", "keep.tombstones=90d"]);
+    first.ok(&["collection", "set", "notes", "public=true"]);
     first.ok(&["user", "add", "anna", "--administrator", "--no-password"]);
     first.ok(&["user", "add", "otto", "--no-password"]);
-    first.ok(&["grant", "notes", "otto", "editor"]);
-    let token = first.json(&["token", "create", "--user", "otto"])["token"].clone();
+    first.ok(&["collection", "grant", "notes", "otto", "editor"]);
+    let token = first.json(&["user", "token", "create", "--user", "otto"])["token"].clone();
     // A hub provides a remote with its state, and a blob.
     let third = TestEndpoint { place: &place, store: "sqlite:hub/store" };
-    third.ok(&["init", "--endpoint", "third"]);
-    third.ok(&["create", "notes"]);
+    third.ok(&["store", "init", "--endpoint", "third"]);
+    third.ok(&["collection", "create", "notes"]);
     {
         let hub = Hub::start_on(&place, "hub", "sqlite:hub/store");
         first.ok(&["sync", "notes", &hub.notes()]);
     }
     let before = everything(&first);
 
-    let report = first.json(&["migrate", "--to", &url]);
+    let report = first.json(&["store", "migrate", "--to", &url]);
     assert_eq!((&report["from"], &report["to"]), (&json!("first"), &json!(url)));
     assert_eq!((&report["collections"], &report["items"]), (&json!(2), &json!(32)));
     assert_eq!((&report["users"], &report["tokens"]), (&json!(2), &json!(1)));
     let database = TestEndpoint { place: &place, store: &url };
     are_same(&everything(&database), &before);
     are_same(&everything(&first), &before);
-    first.run(&["migrate", "--to", &url]).fails(1, "not empty");
-    first.run(&["migrate", "--to", "sqlite:first"]).fails(2, "the same store");
-    first.run(&["migrate", "--to", "first"]).fails(2, "not the address of a store");
-    database.run(&["migrate", "--from", "sqlite:none", "--to", "sqlite:x"]).fails(5, "no endpoint");
+    first.run(&["store", "migrate", "--to", &url]).fails(1, "not empty");
+    first.run(&["store", "migrate", "--to", "sqlite:first"]).fails(2, "the same store");
+    first.run(&["store", "migrate", "--to", "first"]).fails(2, "not the address of a store");
+    database
+        .run(&["store", "migrate", "--from", "sqlite:none", "--to", "sqlite:x"])
+        .fails(5, "no endpoint");
     are_same(&everything(&database), &before);
 
-    let said = database.ok(&["migrate", "--to", "sqlite:last"]);
+    let said = database.ok(&["store", "migrate", "--to", "sqlite:last"]);
     let all = "moved 2 collections with 32 items, 0 databases with 0 documents";
     assert!(said.contains(all), "{said}");
     let last = TestEndpoint { place: &place, store: "sqlite:last" };
     are_same(&everything(&last), &before);
-    assert_eq!(last.json(&["doctor"])["sound"], true);
+    assert_eq!(last.json(&["store", "doctor"])["sound"], true);
     // The endpoint is in its third incarnation and signs with a new `by`. Its earlier tokens are still
     // accepted.
-    let report = last.json(&["doctor"]);
+    let report = last.json(&["store", "doctor"]);
     assert_eq!(report["retired"], 2, "{report}");
     let hub = Hub::start_on(&place, "data", "sqlite:last");
     let header = format!("Authorization: Bearer {}", token.as_str().unwrap());
@@ -292,7 +302,7 @@ fn databases_are_moved_backed_up_and_put_back_with_their_store() {
     let cluster = Cluster::start();
     let (place, url) = (TestDirectory::new(), database(&cluster));
     let first = TestEndpoint { place: &place, store: "sqlite:first" };
-    first.ok(&["init", "--endpoint", "hub"]);
+    first.ok(&["store", "init", "--endpoint", "hub"]);
     let place_before = {
         let hub = Hub::start_on(&place, "hub", first.store);
         let send = |method: &str, path: &str, body: Value| {
@@ -325,22 +335,22 @@ fn databases_are_moved_backed_up_and_put_back_with_their_store() {
     assert_eq!(before[3]["_attachments"]["a.txt"]["data"], "aGVsbG8=");
     assert_eq!(answers(&place, first.store, &place_before)[1], json!([]));
 
-    let report = first.json(&["migrate", "--to", &url]);
+    let report = first.json(&["store", "migrate", "--to", &url]);
     let counts = ["databases", "documents", "attachments"].map(|name| report[name].as_u64());
     assert_eq!(counts, [Some(1), Some(2), Some(1)]);
     // A sequence from before the migration returns all changes again.
     assert_eq!(answers(&place, &url, &place_before), before);
     let second = TestEndpoint { place: &place, store: &url };
-    assert_eq!(second.json(&["doctor"])["sound"], true);
-    let said = second.ok(&["migrate", "--to", "sqlite:last"]);
+    assert_eq!(second.json(&["store", "doctor"])["sound"], true);
+    let said = second.ok(&["store", "migrate", "--to", "sqlite:last"]);
     assert!(said.contains("1 database with 2 documents"), "{said}");
     assert_eq!(answers(&place, "sqlite:last", &place_before), before);
 
     let last = TestEndpoint { place: &place, store: "sqlite:last" };
-    last.ok(&["backup", "last.backup"]);
-    let restored = place.run(&["--data", "back", "restore", "--from", "last.backup"]);
+    last.ok(&["store", "backup", "last.backup"]);
+    let restored = place.run(&["--data", "back", "store", "restore", "--from", "last.backup"]);
     assert_eq!(restored.code, 0, "{restored:?}");
     let back = TestEndpoint { place: &place, store: "sqlite:back" };
     assert_eq!(answers(&place, "sqlite:back", &place_before), before);
-    assert_eq!(back.json(&["doctor"])["sound"], true);
+    assert_eq!(back.json(&["store", "doctor"])["sound"], true);
 }

@@ -84,7 +84,7 @@ pub enum StoreError {
     },
     /// Another store is being moved into this one, or the move was interrupted.
     #[error(
-        "{path} is incomplete: feedsync migrate is still filling it, or was interrupted. Wait for \
+        "{path} is incomplete: feedsync store migrate is still filling it, or was interrupted. Wait for \
          it, or delete this store and migrate again"
     )]
     Unfinished {

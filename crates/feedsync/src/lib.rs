@@ -61,7 +61,7 @@
 //! ```
 //!
 //! A hub is the program `feedsync serve`, which listens on `http://127.0.0.1:4287`, or
-//! [your own server](#a-hub-in-an-axum-application). Create the collection at the hub first (`feedsync create todo`);
+//! [your own server](#a-hub-in-an-axum-application). Create the collection at the hub first (`feedsync collection create todo`);
 //! otherwise a sync fails with [`Error::Remote`] (404). The crate needs Rust 1.95, and a C compiler for SQLite.
 //!
 //! # Offline

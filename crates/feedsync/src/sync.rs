@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::replica::Replica;
 use crate::report::{RefusedItem, SyncReport};
 
-/// Credentials of a user at a hub: a token (`feedsync token create --user NAME`), or a name and its password. No message
+/// Credentials of a user at a hub: a token (`feedsync user token create --user NAME`), or a name and its password. No message
 /// shows them, and no store holds them: sign in again after each start.
 #[derive(Debug, Clone)]
 pub struct Login(ClientLogin);

@@ -17,16 +17,23 @@ Examples:
   id=$(feedsync add notes --title Milk) && feedsync show notes $id
   feedsync add notes --title Milk --id shopping.milk
   feedsync add notes --title Milk --id shopping.milk --deleted
+  feedsync add notes --copy 4f2a
 ";
 
-/// Add an item, and print its id and nothing else
+/// Add an item, and print its id
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Add {
-    /// The collection
+    /// Name of the collection
     collection: CollectionName,
     #[command(flatten)]
     new: NewItem,
+    /// Copy the content of ITEM, named by its id or the beginning of it. The copy has a history of its own
+    ///
+    /// An item that has as many updates as it can have continues as its copy. ITEM itself stays; `rm` deletes it.
+    #[arg(long, value_name = "ITEM")]
+    #[arg(conflicts_with_all = ["title", "content", "file", "noconflicts", "id", "deleted"])]
+    copy: Option<String>,
 }
 
 /// An item that is created.
@@ -34,13 +41,13 @@ pub(crate) struct Add {
 pub(crate) struct NewItem {
     #[command(flatten)]
     pub(crate) content: Content,
-    /// Let the latest edit win without keeping conflicts, for the item's whole life
+    /// Do not keep conflicts of this item: the latest edit wins. This cannot be changed later
     #[arg(long)]
     noconflicts: bool,
-    /// Give it this id, which no other item of anybody may have [default: a new one]
+    /// Id of the item, which must be unique everywhere [default: a new one]
     #[arg(long, value_name = "ID", value_parser = item_id)]
     id: Option<ItemId>,
-    /// Create it as a deleted item, so that whoever has one of this id deletes it
+    /// Create the item as deleted, so that every endpoint deletes its item with this id
     #[arg(long)]
     deleted: bool,
 }
@@ -83,6 +90,9 @@ fn item_id(text: &str) -> Result<ItemId, String> {
 
 impl Add {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        if let Some(item) = &self.copy {
+            return self.copy(context, item).await;
+        }
         self.new.check()?;
         let endpoint = context.open().await?.endpoint;
         let format = endpoint.collection(&self.collection).await?.format;
@@ -93,5 +103,12 @@ impl Add {
         };
         endpoint.add(&self.collection, id.clone(), creation, payload).await?;
         report_id(context.json, &id)
+    }
+
+    async fn copy(&self, context: &Context, item: &str) -> Result<(), Failure> {
+        let home = context.open().await?;
+        let seen = home.item(&self.collection, item).await?.item;
+        let copy = home.endpoint.copy(&self.collection, &seen.id).await?;
+        report_id(context.json, &copy.item.id)
     }
 }

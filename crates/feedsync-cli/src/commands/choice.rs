@@ -10,14 +10,14 @@ use crate::source::NetworkAccess;
 /// A decision about conflicts.
 #[derive(Debug, Args)]
 pub(crate) struct Choice {
-    /// Keep the winner as it is
+    /// Keep the winner
     #[arg(long, conflicts_with_all = ["take", "title", "content", "file"])]
     keep_winner: bool,
-    /// Take conflict N, as `conflicts` numbers them from 1
+    /// Take conflict N, by its number in `conflicts`
     #[arg(long, value_name = "N", conflicts_with_all = ["title", "content", "file"],
         value_parser = clap::value_parser!(u16).range(1..))]
     take: Option<u16>,
-    /// Resolve these conflicts alone, as `conflicts` numbers them from 1; the others stay open
+    /// Resolve only these conflicts, by their numbers in `conflicts`; the others stay open
     #[arg(long, value_name = "N", value_delimiter = ',',
         value_parser = clap::value_parser!(u16).range(1..))]
     only: Vec<u16>,

@@ -1,9 +1,8 @@
 //! `feedsync completions`
 
-use clap::{Args, CommandFactory as _};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::arguments::Cli;
 use crate::failure::Failure;
 use crate::output;
 
@@ -13,18 +12,20 @@ Examples:
   feedsync completions zsh > ~/.zfunc/_feedsync
 ";
 
-/// Print the script that lets a shell complete commands and options
+/// Print a script with which a shell completes commands and options
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Completions {
-    /// The shell
+    /// Name of the shell
     shell: Shell,
 }
 
 impl Completions {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    /// Prints the script for the commands of `program`.
+    pub(crate) fn run(self, json: bool, mut program: Command) -> Result<(), Failure> {
+        output::refuse_json(json, "a script for a shell")?;
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "feedsync", &mut script);
+        clap_complete::generate(self.shell, &mut program, "feedsync", &mut script);
         output::print_bytes(&script)
     }
 }

@@ -17,12 +17,12 @@ Examples:
 
 /// Show the conflicts of a collection
 ///
-/// Two edits made without knowing of each other are both kept. The winner is what everybody sees for now,
-/// the same everywhere; the others are numbered from 1, for `resolve --take`.
+/// Two concurrent edits of an item are both kept. All endpoints show the same one, the winner. The others are
+/// numbered from 1, for `resolve --take`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Conflicts {
-    /// The collection
+    /// Name of the collection
     collection: CollectionName,
 }
 

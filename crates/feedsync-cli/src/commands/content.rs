@@ -12,14 +12,14 @@ use crate::source::{NetworkAccess, Source};
 /// New content.
 #[derive(Debug, Args)]
 pub(crate) struct Content {
-    /// Title it T, plain text
+    /// New title, as plain text
     #[arg(long, value_name = "T")]
     title: Option<String>,
-    /// Let it say C, plain text
+    /// New content, as plain text
     #[arg(long, value_name = "C")]
     content: Option<String>,
-    /// Take all of it from the file ENTRY, or '-' for standard input: an Atom entry, an RSS item, an
-    /// outline, a JSON object, another XML element, or a feed with just one of them
+    /// Read the whole item from a file, or from standard input if it is '-': an Atom entry, an RSS item, an outline,
+    /// a JSON object, another XML element, or a feed with one of them
     #[arg(long, value_name = "ENTRY", conflicts_with_all = ["title", "content"])]
     file: Option<String>,
 }

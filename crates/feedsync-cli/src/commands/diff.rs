@@ -20,9 +20,9 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Diff {
-    /// The collection
+    /// Name of the collection
     collection: CollectionName,
-    /// The item's id, or what it begins with
+    /// Id of the item, or the beginning of it
     item: String,
 }
 

@@ -9,6 +9,7 @@ use feedsync_formats::entry;
 use feedsync_store::CollectionName;
 
 use crate::commands::content::{Content, with_text};
+use crate::commands::destination::Destination;
 use crate::context::Context;
 use crate::failure::{Failure, warn};
 use crate::output;
@@ -21,28 +22,47 @@ Examples:
   feedsync edit notes 4f2a --content 'three litres'
   feedsync edit notes 4f2a --title 'Oat milk'
   feedsync edit notes 4f2a            # opens the content in $VISUAL or $EDITOR
+  feedsync edit feeds 4f2a --under 77b0
+  feedsync edit feeds 4f2a --top
 ";
 
 /// Change an item
 ///
-/// Title and content change in their places, everything else the item holds stays. An edit starts from
-/// the version that was the winner when the command began: if somebody else changes the item while your
-/// editor is open, both edits are kept, as a conflict.
+/// Only the title, the content or the position of an outline changes; everything else in the item stays. The edit is
+/// based on the version that is the winner when the command starts. If somebody else changes the item while your
+/// editor is open, both edits are kept as a conflict.
+///
+/// An outline (format opml) is moved with `--under` or `--top`, together with the outlines inside it. The position is
+/// part of the item, so a move is an edit like any other.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Edit {
-    /// The collection
+    /// Name of the collection
     collection: CollectionName,
-    /// The item's id, or what it begins with
+    /// Id of the item, or the beginning of it
     item: String,
     #[command(flatten)]
     content: Content,
+    #[command(flatten)]
+    destination: Destination,
+    /// Refuses a command line without a new position: `move`, the old name, does nothing else
+    #[arg(long = "only-move", hide = true, requires = "Destination")]
+    _only_move: bool,
 }
 
 impl Edit {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let home = context.open().await?;
         let seen = home.item(&self.collection, &self.item).await?.item;
+        if self.destination.is_given() {
+            let under = match &self.destination.under {
+                Some(parent) => Some(home.item(&self.collection, parent).await?.item.id),
+                None => None,
+            };
+            let edited =
+                home.endpoint.move_outline(&self.collection, &seen, under.as_ref()).await?;
+            return report(context, &self.collection, &edited.item);
+        }
         let payload = edited(self.content, &context.way(), &seen.winner.payload).await?;
         let base = Some(Base::from(&seen.winner));
         let change = Change::from(payload);
@@ -109,7 +129,9 @@ pub(crate) fn report_item(
 fn typed(payload: &Payload) -> Result<String, Failure> {
     let named = |name| std::env::var(name).ok().filter(|editor| !editor.trim().is_empty());
     let editor = named("VISUAL").or_else(|| named("EDITOR")).ok_or_else(|| {
-        Failure::usage("nothing to change: give --title, --content or --file, or set EDITOR")
+        Failure::usage(
+            "nothing to change: give --title, --content, --file, --under or --top, or set EDITOR",
+        )
     })?;
     let failed = |error: std::io::Error| Failure::store(format!("a file for the editor: {error}"));
     let mut file =
@@ -124,7 +146,7 @@ fn typed(payload: &Payload) -> Result<String, Failure> {
         .status()
         .map_err(|error| Failure::usage(format!("the editor {editor:?}: {error}")))?;
     if !status.success() {
-        return Err(Failure::refused(format!("the editor gave up ({status}); nothing changed")));
+        return Err(Failure::refused(format!("the editor failed ({status}); nothing changed")));
     }
     // Editors may replace the file, so it is opened again by its name.
     let mut text = String::new();

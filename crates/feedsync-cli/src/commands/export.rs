@@ -7,15 +7,16 @@ use feedsync_core::Format;
 use feedsync_fetch::Url;
 use feedsync_formats::sse::Dates;
 
-use crate::arguments;
 use crate::commands::import::only_collection;
 use crate::context::Context;
 use crate::failure::{Failure, warn};
 use crate::feed_file::{Extent, FeedFile};
 use crate::media_files::write_media;
+use crate::output;
 use crate::output::progress::Progress;
 use crate::output::text;
 use crate::source::Target;
+use crate::values;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,27 +28,27 @@ Examples:
 
 /// Write a collection as one complete feed
 ///
-/// The feed has everything: tombstones, conflicts, histories. Anybody can merge it, or put it on a web
-/// server for others to synchronise with. Give --url then: subscribers that are out of sync learn from it that
-/// the feed is complete. `publish` keeps feeds on a web server up to date.
+/// The feed contains all items with their histories and conflicts, and the tombstones. Others can merge it, or
+/// synchronise with it on a web server. In that case give `--url`: it tells subscribers that are out of sync that the
+/// feed is complete. `collection publish` keeps feeds on a web server up to date.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Export {
-    /// The collection [default: the only one there is]
+    /// Name of the collection [default: the only one]
     collection: Option<feedsync_store::CollectionName>,
-    /// The format [default: the collection's]
-    #[arg(long, value_name = "FORMAT", value_parser = arguments::format())]
+    /// Format of the feed [default: that of the collection]
+    #[arg(long, value_name = "FORMAT", value_parser = values::format())]
     to: Option<Format>,
-    /// Write SSE 0.91 instead of FeedSync, as rss or opml, and say what does not fit
+    /// Write SSE 0.91 instead of FeedSync, as rss or opml, and report what SSE cannot express
     #[arg(long)]
     sse: bool,
-    /// Address at which the feed will be
-    #[arg(long, value_parser = arguments::public_url)]
+    /// Address at which the feed will be published
+    #[arg(long, value_parser = values::public_url)]
     url: Option<Url>,
-    /// Write to FILE [default: standard output]
+    /// Output file [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write pictures and other media of items into DIR, a directory beside FILE, and have the items link to them
+    /// Directory for pictures and other media of items, beside FILE; the items link to them
     #[arg(long, value_name = "DIR", requires = "output", value_parser = beside)]
     media: Option<PathBuf>,
 }
@@ -80,6 +81,7 @@ fn media_address(directory: &Path, feed: Option<&Url>) -> String {
 
 impl Export {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        output::refuse_json(context.json, "a feed; `--to json` writes it in JSON")?;
         let home = context.open().await?;
         let name = match self.collection {
             Some(name) => name,

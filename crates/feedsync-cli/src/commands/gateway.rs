@@ -22,12 +22,12 @@ use serde_json::json;
 
 pub(crate) use control::directory;
 
-use crate::arguments::socket;
 use crate::context::{Context, local_hubs};
 use crate::failure::{self, Failure};
 use crate::logging;
 use crate::output::{self, BOLD};
 use crate::signals::stop_requested;
+use crate::values::{size, socket};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,20 +43,18 @@ Examples:
 
 const USAGE: &str = "feedsync gateway [OPTIONS]\n       feedsync gateway [OPTIONS] <COMMAND>";
 
-/// Run the gateway: applications on this machine speak HTTP to it, and it to their servers
+/// Run the gateway, a proxy that keeps applications on this machine working offline
 ///
-/// An application reaches a server through it in one of two ways. In reverse mode it is given an address
-/// of the gateway: http://127.0.0.1:5023/https/HOST/PATH for https://HOST/PATH, or a name
-/// that was mounted. As its proxy (http_proxy, https_proxy) the gateway passes on http, and lets https
-/// through as a tunnel that it does not read.
+/// Applications reach a server through the gateway in one of two ways. As a reverse proxy the gateway serves
+/// https://HOST/PATH at http://127.0.0.1:5023/https/HOST/PATH, or below a mounted name. As a forward proxy
+/// (http_proxy, https_proxy) it forwards http, and tunnels https without reading it.
 ///
-/// Feeds that are subscribed to are kept in step, with what they link to as far as that is followed, and are
-/// answered from here, with a network and without one. Edits of their entries are taken while there is no
-/// network, and sent when there is one again, in their order, once. What a server refuses is kept until
-/// somebody has looked at it.
+/// The gateway stores feeds that are subscribed to, and the resources behind links that it follows. It serves them
+/// online and offline. It accepts edits of their entries without a network, and sends each edit once, in order, when
+/// the network is back. An edit that a server refuses is kept as an error until somebody clears it.
 ///
-/// Only servers that were mounted, allowed or subscribed to are reached. Private addresses, such as those of other
-/// machines in the local network, are reached only if that very host was mounted or allowed by name.
+/// The gateway connects only to servers that are mounted, allowed or subscribed to. It connects to private addresses,
+/// such as those of the local network, only if that host is mounted or allowed by name.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, override_usage = USAGE)]
 #[command(subcommand_help_heading = "Commands for a gateway that runs")]
@@ -65,32 +63,33 @@ pub(crate) struct Gateway {
     _alone: serving::Alone,
     #[command(subcommand)]
     command: Option<Command>,
-    /// Listen here; port 0 takes a free one. Whoever reaches the address may use the gateway
+    /// Address for applications; port 0 takes a free one. Everybody who can reach it may use the gateway
     #[arg(long, value_name = "ADDRESS", default_value_t = Config::default().listen)]
     #[arg(value_parser = socket)]
     listen: SocketAddr,
-    /// Control the gateway here; port 0 takes a free one. On this machine alone [default: 127.0.0.1:5024]
+    /// Control address, on this machine; port 0 takes a free one [default: 127.0.0.1:5024]
     #[arg(long, value_name = "ADDRESS", value_parser = socket, global = true)]
     control: Option<SocketAddr>,
-    /// Keep at most so many bytes of what feeds lead to; edits and errors are not counted
-    #[arg(long, value_name = "BYTES", default_value_t = Quota::default().0)]
+    /// Maximum size of what is stored of feeds and of what they link to, such as 512 MiB. Edits and errors are not
+    /// counted
+    #[arg(long, value_name = "SIZE", default_value = "2 GiB", value_parser = size)]
     quota: u64,
-    /// Follow BITSY to the letter where that loses something: every error of a server ends an edit
+    /// Follow BITSY literally, even where that loses edits: every error of a server ends an edit
     #[arg(long)]
     strict: bool,
-    /// Reach a server: HOST on its usual ports, HOST:PORT, *.example.org for all hosts below a name, or *
-    /// for all public ones. Repeatable
+    /// Server to connect to: HOST on its default ports, HOST:PORT, *.example.org for all hosts below a name, or * for
+    /// all public hosts (can be repeated)
     #[arg(long, value_name = "HOST[:PORT]")]
     allow: Vec<Allowed>,
-    /// Reach URL as /NAME/. Repeatable
+    /// Serve URL as /NAME/ (can be repeated)
     #[arg(long, value_name = "NAME=URL")]
     mount: Vec<Mount>,
-    /// Keep newsreaders going without a network: they are given /INTERFACE/ here as the address of their server, which
-    /// is at URL. INTERFACE is google, miniflux, nextcloud or ttrss; NAME:INTERFACE=URL is reached as /NAME/.
-    /// Repeatable
+    /// Keep newsreaders working offline: they use /INTERFACE/ at the gateway as the address of their server, which is
+    /// at URL. INTERFACE is google, miniflux, nextcloud or ttrss; NAME:INTERFACE=URL is served as /NAME/ (can be
+    /// repeated)
     #[arg(long, value_name = "INTERFACE=URL")]
     newsreader: Vec<Newsreader>,
-    /// Let pages of ORIGIN, such as https://HOST, use the gateway. Repeatable
+    /// Web pages of ORIGIN, such as https://HOST, may use the gateway (can be repeated)
     #[arg(long, value_name = "ORIGIN")]
     allow_origin: Vec<PageOrigin>,
 }
@@ -106,7 +105,7 @@ enum Command {
     Resume(subscriptions::Resume),
     Follow(subscriptions::Follow),
     Outbox(outbox::Outbox),
-    Drop(outbox::Drop),
+    Cancel(outbox::Cancel),
     Errors(errors::Errors),
     Retry(errors::Retry),
     Clear(errors::Clear),
@@ -127,7 +126,7 @@ impl Command {
             Self::Resume(command) => command.run(context).await,
             Self::Follow(command) => command.run(context).await,
             Self::Outbox(command) => command.run(context).await,
-            Self::Drop(command) => command.run(context).await,
+            Self::Cancel(command) => command.run(context).await,
             Self::Errors(command) => command.run(context).await,
             Self::Retry(command) => command.run(context).await,
             Self::Clear(command) => command.run(context).await,
@@ -179,7 +178,7 @@ impl Gateway {
         let running = start(&config, &keep, stop_requested()).await.map_err(Failure::store)?;
         if !running.address().ip().is_loopback() {
             let address = running.address();
-            failure::warn(&format!("whoever reaches {address} may use the gateway"));
+            failure::warn(&format!("everybody who can reach {address} may use the gateway"));
         }
         tell(context.json, &config, &running)?;
         running.finished().await.map_err(Failure::store)

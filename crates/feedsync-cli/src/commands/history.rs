@@ -16,15 +16,15 @@ Examples:
 
 /// Show who changed an item and when, as a graph
 ///
-/// Each line is an update, newest on top; each column a version, the winner's first. Columns meet where
-/// the versions have an update in common. An update that resolved a conflict has the resolved ones
-/// below it in its own column.
+/// Each line is an update, the newest first. Each column is a version, the winner first. Columns join where the
+/// versions have an update in common. An update that resolved a conflict has the resolved updates below it in its
+/// column.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct History {
-    /// The collection
+    /// Name of the collection
     collection: CollectionName,
-    /// The item's id, or what it begins with
+    /// Id of the item, or the beginning of it
     item: String,
 }
 

@@ -7,8 +7,9 @@ use feedsync_formats::{FeedDetails, ReadOptions, read, read_plain, sse};
 use feedsync_store::CollectionName;
 use serde_json::{Value, json};
 
-use crate::context::{Context, OpenEndpoint, command};
+use crate::context::{Context, OpenEndpoint};
 use crate::failure::{Failure, warn};
+use crate::invocation::command;
 use crate::output::progress::Progress;
 use crate::output::{self, text};
 use crate::source::Source;
@@ -20,20 +21,19 @@ Examples:
   feedsync import news https://example.org/feed.atom --mirror
 ";
 
-/// Take the items of a feed into a collection
+/// Import the items of a feed into a collection
 ///
-/// A feed with FeedSync or SSE elements is merged. The entries of any other feed are enrolled: each gets an
-/// id made of its own, and two people who import one entry have the same item. Importing again updates
-/// what changed in the feed, beside what was edited here; nothing is deleted unless you mirror.
+/// A feed with FeedSync or SSE elements is merged. The entries of any other feed become new items. The id of an item
+/// is derived from its entry, so two people who import the same entry have the same item. A second import updates the
+/// items whose entries changed. It deletes nothing without `--mirror`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 #[command(override_usage = "feedsync import [OPTIONS] [COLLECTION] <FILE|URL>")]
 pub(crate) struct Import {
-    /// The collection [default: the only one there is], then a file, '-' for standard input, or an
-    /// address
+    /// Name of the collection [default: the only one], then a file, '-' for standard input, or an address
     #[arg(value_names = ["COLLECTION", "FILE|URL"], num_args = 1..=2, required = true)]
     what: Vec<String>,
-    /// Delete items that an earlier import made and that the feed has no more
+    /// Delete items that an earlier import created and that the feed no longer contains
     #[arg(long)]
     mirror: bool,
 }
@@ -72,7 +72,7 @@ impl Import {
                 self.no_mirror()?;
                 let left_out = warn_of_plain(reading.feed.plain_items);
                 if reading.feed.sharing.is_some() {
-                    let follow = command(&format!("subscribe {collection} URL"));
+                    let follow = command(&format!("remote subscribe {collection} URL"));
                     warn(&format!(
                         "its window and related feeds are left out, since this is no subscription: {follow}"
                     ));
@@ -125,7 +125,7 @@ pub(crate) async fn only_collection(home: &OpenEndpoint) -> Result<CollectionNam
     match collections.len() {
         1 => Ok(collections.swap_remove(0).name),
         0 => Err(Failure::not_found("there is no collection yet")
-            .hint(format!("create one: {}", command("create NAME")))),
+            .hint(format!("create one: {}", command("collection create NAME")))),
         _ => Err(Failure::usage("there are several collections: name one before the file")),
     }
 }

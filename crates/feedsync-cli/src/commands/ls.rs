@@ -20,15 +20,15 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Ls {
-    /// The collection
+    /// Name of the collection
     collection: CollectionName,
     /// Show deleted items too
     #[arg(long)]
     all: bool,
-    /// Show what a synchronisation discarded, and `recover` can bring back
+    /// Show the items that a synchronisation discarded; `undelete --discarded` brings them back
     #[arg(long, conflicts_with_all = ["all", "search"])]
     discarded: bool,
-    /// Show only items that hold TEXT; upper and lower case are one for a to z
+    /// Show only items that contain TEXT. Case is ignored for a to z
     #[arg(long, value_name = "TEXT")]
     search: Option<String>,
 }

@@ -24,24 +24,24 @@ Examples:
 
 /// Resolve all conflicts of an item, or some of them
 ///
-/// The resolution is an edit like any other: it travels, and nobody is asked about these conflicts again.
-/// Edits that arrive later and did not know of it are new conflicts.
+/// The resolution is an edit, which other endpoints receive. So nobody has to resolve these conflicts again.
+/// Concurrent edits that arrive later are new conflicts.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("keep")
     .args(["all", "keep_winner", "take", "title", "content", "file"]).required(true).multiple(true))]
 pub(crate) struct Resolve {
-    /// The collection
+    /// Name of the collection
     collection: CollectionName,
-    /// The item's id, or what it begins with
+    /// Id of the item, or the beginning of it
     #[arg(required_unless_present = "all")]
     item: Option<String>,
-    /// Resolve the conflicts of all items by a rule: latest takes the version edited last, undeleted takes content
-    /// rather than a deletion and leaves other conflicts open
+    /// Resolve the conflicts of all items by a rule: latest takes the version that was edited last, undeleted prefers
+    /// content to a deletion and leaves other conflicts open
     #[arg(long, value_name = "POLICY", value_parser = policy,
         conflicts_with_all = ["item", "only", "keep_winner", "take", "title", "content", "file"])]
     all: Option<ConflictPolicy>,
-    /// Give up what the rule does not take without asking
+    /// Do not ask before versions that the rule does not take are given up
     #[arg(long, requires = "all", conflicts_with = "item")]
     yes: bool,
     #[command(flatten)]

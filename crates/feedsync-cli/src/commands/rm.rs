@@ -16,13 +16,13 @@ Examples:
 
 /// Delete an item
 ///
-/// A tombstone stays, so that everybody else learns of it; `undelete` brings the item back.
+/// A tombstone stays, so that other endpoints delete the item, too. `undelete` brings the item back.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Rm {
-    /// The collection
+    /// Name of the collection
     collection: CollectionName,
-    /// The item's id, or what it begins with
+    /// Id of the item, or the beginning of it
     item: String,
     #[command(flatten)]
     deletion: Deletion,
@@ -31,9 +31,9 @@ pub(crate) struct Rm {
 /// How an item is deleted.
 #[derive(Debug, Args)]
 pub(crate) struct Deletion {
-    /// Drop the content too: the tombstone keeps the item's name and history only
+    /// Delete the content, too: the tombstone keeps only the id and the history
     ///
-    /// Not while conflicts are open. `undelete` then needs new content.
+    /// The item must not have conflicts. `undelete` needs new content afterwards.
     #[arg(long)]
     pub(crate) truncate: bool,
 }

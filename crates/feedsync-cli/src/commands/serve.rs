@@ -37,22 +37,22 @@ Examples:
   feedsync serve --print-config
 ";
 
-/// Run the hub: publish collections, take edits and merge what others send
+/// Run the hub: publish collections over HTTP, and merge the edits of others
 ///
-/// A fresh store is initialised. Other commands can use the same store at the same time. Any number of hubs
-/// can serve one PostgreSQL database; its password stands in PGPASSWORD, in ~/.pgpass, or with the whole
-/// address in FEEDSYNC_STORE, never on the command line.
+/// The command creates the endpoint if there is none. Other commands can use the same store at the same time. Several
+/// hubs can serve one PostgreSQL database. Its password is in PGPASSWORD, in ~/.pgpass, or in the address in
+/// FEEDSYNC_STORE, never on the command line.
 ///
-/// Every setting can be given as a flag, as an environment variable (FEEDSYNC_LIMITS_BODY_BYTES for
-/// --limits-body-bytes) or in the configuration file (body_bytes in the table limits); the first of
-/// these counts.
+/// Each setting can be given as a flag, as an environment variable (FEEDSYNC_LIMITS_BODY_BYTES for
+/// --limits-body-bytes), or in the configuration file (body_bytes in the table limits). A flag overrides a variable,
+/// and a variable overrides the file.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Serve {
-    /// Read settings from FILE [default: feedsync.toml in the data directory, if it is there]
+    /// Configuration file [default: feedsync.toml in the data directory, if it exists]
     #[arg(long, value_name = "FILE", env = "FEEDSYNC_CONFIG", hide_env = true)]
     config: Option<PathBuf>,
-    /// Show all settings with the values that count, as a configuration file, and end
+    /// Print all settings with their effective values as a configuration file, and exit
     #[arg(long)]
     print_config: bool,
     #[command(flatten)]
@@ -201,9 +201,9 @@ fn next_steps(context: &Context, address: &str) -> String {
         "Try next, in another terminal:\n  {}\n  {}\n  curl {url}\n\n\
          A second endpoint, in step with this one:\n  {}\n  {}\n\n\
          Stop with Ctrl-C.\n",
-        here("create notes"),
+        here("collection create notes"),
         here("add notes --title Milk --content 'two litres'"),
-        there("init --endpoint other"),
+        there("store init --endpoint other"),
         there(&format!("sync notes {url}")),
     )
 }

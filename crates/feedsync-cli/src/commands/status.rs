@@ -15,7 +15,7 @@ Examples:
   feedsync status --json
 ";
 
-/// Show this endpoint, its collections, and how far it is with each remote
+/// Show this endpoint, its collections, and the state of each remote
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Status {}

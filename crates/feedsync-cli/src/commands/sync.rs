@@ -12,9 +12,10 @@ use feedsync_store::{CollectionName, NewCollection, NewRemote, Remote};
 use serde_json::{Value, json};
 
 use crate::commands::import::{counts_value, summary};
-use crate::commands::remote;
-use crate::context::{Context, OpenEndpoint, command};
+use crate::commands::remote::find::{find, no_remote};
+use crate::context::{Context, OpenEndpoint};
 use crate::failure::{Failure, warn};
+use crate::invocation::command;
 use crate::output::progress::Progress;
 use crate::output::{self, BOLD, text};
 
@@ -26,29 +27,28 @@ Examples:
   feedsync sync --watch                # until Ctrl-C
 ";
 
-/// Bring collections in step with their remotes
+/// Synchronise collections with their remotes
 ///
-/// A remote is a collection of a hub, or any FeedSync feed on any web server, which can only be read. It
-/// is remembered, and so is how far we are with it: only what changed travels, both ways. What is
-/// interrupted goes on where it stopped. Edits that were made without knowing of each other are kept
-/// as conflicts; see `conflicts`.
+/// A remote is a collection of a hub, or a FeedSync feed on any web server, which is only read. The endpoint stores
+/// the remote and its position in it, so each run transfers only changes, in both directions. An interrupted run
+/// continues where it stopped. Concurrent edits are kept as conflicts; see `conflicts`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Sync {
-    /// Only this collection; it is created if it is not there and REMOTE is new [default: all]
+    /// Collection to synchronise; it is created if it does not exist and REMOTE is new [default: all]
     collection: Option<CollectionName>,
-    /// Only this remote: an address, which is remembered, or its number [default: all]
+    /// Remote to synchronise with: an address, which is stored, or its number [default: all]
     remote: Option<String>,
-    /// Only take what changed there
+    /// Only receive changes
     #[arg(long)]
     pull: bool,
-    /// Only give what changed here
+    /// Only send changes
     #[arg(long)]
     push: bool,
-    /// Go on until stopped, each time something changes here or there
+    /// Continue until Ctrl-C, and synchronise after each change on either side
     #[arg(long, conflicts_with = "dry_run")]
     watch: bool,
-    /// Say what would travel, and change nothing here or there
+    /// Show what would be transferred, and change nothing on either side
     #[arg(long)]
     dry_run: bool,
 }
@@ -102,13 +102,12 @@ impl Sync {
         let store = &home.store;
         if let (Some(collection), Some(named)) = (&self.collection, &self.remote) {
             let known = store.collection(collection).await?.is_some();
-            if known && let Some(remote) = remote::find(home, collection, named).await? {
+            if known && let Some(remote) = find(home, collection, named).await? {
                 return Ok((vec![remote], None));
             }
             if !named.starts_with("http://") && !named.starts_with("https://") {
-                let message = format!("{collection} has no remote {named}");
                 let meant = with_scheme(named);
-                return Err(Failure::not_found(message).hint(match meant {
+                return Err(no_remote(collection, named).hint(match meant {
                     Some(meant) => format!("an address begins with https:// or http://: {meant}"),
                     None => "a new remote is an address: http://HOST/collections/NAME".to_owned(),
                 }));
@@ -141,7 +140,7 @@ impl Sync {
         }
         if remotes.is_empty() {
             let add = context.command("sync COLLECTION http://HOST/collections/NAME");
-            return Err(Failure::not_found("there is nothing to synchronise with yet")
+            return Err(Failure::not_found("there is no remote to synchronise with yet")
                 .hint(format!("name a remote: {add}")));
         }
         Ok((remotes, None))

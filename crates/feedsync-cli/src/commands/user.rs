@@ -1,8 +1,11 @@
 //! `feedsync user`
 
+mod token;
+
 use clap::{Args, Subcommand};
 use feedsync_endpoint::{NewUser, Password};
 use feedsync_store::{GrantFilter, User as Stored, UserName};
+use serde_json::json;
 
 use crate::confirm::confirm;
 use crate::context::Context;
@@ -53,11 +56,19 @@ Examples:
   feedsync user password anna --password-stdin < password.txt
 ";
 
-/// Add, list and change who may sign in at this hub
+const GROUP_EXAMPLES: &str = "\
+Examples:
+  feedsync user add anna --administrator
+  feedsync user list
+  feedsync user token create --user anna --label phone
+";
+
+/// Add, list and change the users of this hub, and their tokens
 ///
-/// Without users the hub is open to whoever is on this machine. With the first, everybody has to sign
-/// in. What users may do in collections is said by `grant`.
+/// A hub without users is open to everybody on this machine. As soon as there is a user, everybody has to sign in.
+/// `collection grant` gives users roles in collections.
 #[derive(Debug, Subcommand)]
+#[command(after_help = GROUP_EXAMPLES)]
 pub(crate) enum User {
     Add(Add),
     List(List),
@@ -67,24 +78,26 @@ pub(crate) enum User {
     Promote(Promote),
     Demote(Demote),
     Password(NewPassword),
+    #[command(subcommand)]
+    Token(token::Token),
 }
 
 /// Add a user
 ///
-/// Whoever is added may make collections and databases of their own; into those of others they are let. The first one has
-/// to be an administrator.
+/// Users may create their own collections and databases. They need a role in those of others. The first user must be
+/// an administrator.
 #[derive(Debug, Args)]
 #[command(after_help = ADD_EXAMPLES)]
 pub(crate) struct Add {
-    /// The name: a lower-case letter, then lower-case letters, digits, '.', '_' or '-'
+    /// Name: a lower-case letter, then lower-case letters, digits, '.', '_' or '-'
     name: UserName,
-    /// Allow everything: all collections, settings and users
+    /// Make the user an administrator, who may use all collections, settings and users
     #[arg(long)]
     administrator: bool,
     /// Read the password from the first line of standard input [default: ask on the terminal]
     #[arg(long)]
     password_stdin: bool,
-    /// Let only tokens sign in
+    /// Create no password: the user signs in with tokens only
     #[arg(long, conflicts_with = "password_stdin")]
     no_password: bool,
 }
@@ -98,26 +111,26 @@ pub(crate) struct List {}
 #[derive(Debug, Args)]
 #[command(after_help = REMOVE_EXAMPLES)]
 pub(crate) struct Remove {
-    /// The user
+    /// Name of the user
     name: UserName,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
 }
 
-/// Refuse whatever a user signs in with, until `enable`
+/// Disable sign-in for a user, by password and by token
 #[derive(Debug, Args)]
 #[command(after_help = DISABLE_EXAMPLES)]
 pub(crate) struct Disable {
-    /// The user
+    /// Name of the user
     name: UserName,
 }
 
-/// Let a disabled user sign in again
+/// Enable sign-in for a disabled user
 #[derive(Debug, Args)]
 #[command(after_help = ENABLE_EXAMPLES)]
 pub(crate) struct Enable {
-    /// The user
+    /// Name of the user
     name: UserName,
 }
 
@@ -125,7 +138,7 @@ pub(crate) struct Enable {
 #[derive(Debug, Args)]
 #[command(after_help = PROMOTE_EXAMPLES)]
 pub(crate) struct Promote {
-    /// The user
+    /// Name of the user
     name: UserName,
 }
 
@@ -133,15 +146,15 @@ pub(crate) struct Promote {
 #[derive(Debug, Args)]
 #[command(after_help = DEMOTE_EXAMPLES)]
 pub(crate) struct Demote {
-    /// The user
+    /// Name of the user
     name: UserName,
 }
 
-/// Give a user another password; browsers are signed out, tokens stay
+/// Change the password of a user; browsers are signed out, tokens stay valid
 #[derive(Debug, Args)]
 #[command(after_help = PASSWORD_EXAMPLES)]
 pub(crate) struct NewPassword {
-    /// The user
+    /// Name of the user
     name: UserName,
     /// Read the password from the first line of standard input [default: ask on the terminal]
     #[arg(long)]
@@ -152,7 +165,8 @@ impl User {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let home = context.open().await?;
         let endpoint = &home.endpoint;
-        let said = match self {
+        let (said, name) = match self {
+            Self::Token(command) => return command.run(context).await,
             Self::List(_) => return list(context).await,
             Self::Add(Add { name, administrator, password_stdin, no_password }) => {
                 let password = match no_password {
@@ -164,7 +178,7 @@ impl User {
                 if context.json {
                     return output::json(&view::people::user(&user));
                 }
-                format!("added {}", user.name)
+                return output::line(format!("added {}", user.name));
             }
             Self::Remove(Remove { name, yes }) => {
                 home.user(&name).await?;
@@ -178,32 +192,36 @@ impl User {
                     confirm(&loss, yes)?;
                 }
                 endpoint.remove_user(&name).await?;
-                format!("removed {name}")
+                let value = json!({ "removed": name.as_str() });
+                return output::result(context.json, &value, format!("removed {name}"));
             }
             Self::Disable(Disable { name }) => {
                 endpoint.set_disabled(&name, true).await?;
-                format!("disabled {name}")
+                (format!("disabled {name}"), name)
             }
             Self::Enable(Enable { name }) => {
                 endpoint.set_disabled(&name, false).await?;
-                format!("enabled {name}")
+                (format!("enabled {name}"), name)
             }
             Self::Promote(Promote { name }) => {
                 endpoint.set_administrator(&name, true).await?;
-                format!("{name} is an administrator")
+                (format!("{name} is an administrator"), name)
             }
             Self::Demote(Demote { name }) => {
                 endpoint.set_administrator(&name, false).await?;
-                format!("{name} is no administrator")
+                (format!("{name} is no longer an administrator"), name)
             }
             Self::Password(NewPassword { name, password_stdin }) => {
                 // The user is looked up first, so that nobody types a password for a misspelt name.
                 home.user(&name).await?;
                 let password = password(&name, password_stdin)?;
                 endpoint.set_password(&name, Some(password)).await?;
-                format!("{name} has another password")
+                (format!("{name} has a new password"), name)
             }
         };
+        if context.json {
+            return output::json(&view::people::user(&home.user(&name).await?));
+        }
         output::line(said)
     }
 }
@@ -221,7 +239,9 @@ async fn list(context: &Context) -> Result<(), Failure> {
     }
     if users.is_empty() {
         let add = context.command("user add NAME --administrator");
-        return output::line(format!("no users: who is on this machine may do everything ({add})"));
+        return output::line(format!(
+            "no users: everybody on this machine may do everything; to add one: {add}"
+        ));
     }
     let row = |user: &Stored| {
         let kind = match (user.disabled, user.administrator) {

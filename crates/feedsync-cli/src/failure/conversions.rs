@@ -9,7 +9,7 @@ use feedsync_log::Stop;
 use feedsync_store::StoreError;
 
 use super::{Failure, Missing};
-use crate::context::command;
+use crate::invocation::command;
 
 fn see_all(arguments: &str) -> String {
     format!("see them all: {}", command(arguments))
@@ -23,7 +23,7 @@ const SIGN_IN: &str =
 fn log_in(url: &str) -> String {
     let origin = address(url).map(|url| url.origin().ascii_serialization());
     let hub = origin.unwrap_or_else(|_| "URL".to_owned());
-    format!("log in: {}", command(&format!("login {hub}")))
+    format!("log in: {}", command(&format!("remote login {hub}")))
 }
 
 /// Advice for an address that is not one of a collection: a hub's collections are below `/collections`.
@@ -42,20 +42,20 @@ impl From<StoreError> for Failure {
         }
         match &error {
             StoreError::NoCollection(name) => Self::not_found(&error)
-                .hint(see_all("list"))
+                .hint(see_all("collection list"))
                 .of_missing(Missing::Collection(name.clone())),
             StoreError::NoRemote => Self::not_found(&error).hint(see_all("remote list")),
             StoreError::NoUser(name) => Self::not_found(&error)
                 .hint(see_all("user list"))
                 .of_missing(Missing::User(name.clone())),
-            StoreError::NoToken => Self::not_found(&error).hint(see_all("token list")),
+            StoreError::NoToken => Self::not_found(&error).hint(see_all("user token list")),
             StoreError::CollectionExists(_)
             | StoreError::RemoteExists(_)
             | StoreError::UserExists(_)
             | StoreError::LastAdministrator(_)
             | StoreError::Unsupported(_) => Self::refused(error),
             error if error.is_damaged() => {
-                let restore = command("restore --from BACKUP");
+                let restore = command("store restore --from BACKUP");
                 Self::store(error).hint(format!(
                     "move its directory aside, and put the last backup back: {restore}"
                 ))
@@ -178,7 +178,9 @@ impl From<LogError> for Failure {
                 let log_in = log_in(log);
                 Self::network(error).hint(match status {
                     401 => log_in,
-                    _ => format!("{log_in}; or an owner of the collection lets you in: grant"),
+                    _ => format!(
+                        "{log_in}; or an owner of the collection gives you a role: collection grant"
+                    ),
                 })
             }
             LogError::Stopped { stop: Stop::Foreign { .. }, .. } => {
@@ -218,7 +220,7 @@ impl From<ReaderFileError> for Failure {
             ReaderFileError::Log(error) => error.into(),
             ReaderFileError::Snapshot { .. } => Self::network(error),
             ReaderFileError::DifferentLog { .. } => {
-                Self::refused(error).hint("to go over to the other log: --begin-again")
+                Self::refused(error).hint("to switch to the other log: --begin-again")
             }
             ReaderFileError::Faulty { .. } | ReaderFileError::File { .. } => Self::store(error),
         }

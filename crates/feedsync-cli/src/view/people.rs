@@ -16,7 +16,7 @@ pub(crate) fn user(user: &User) -> Value {
     })
 }
 
-/// JSON of a token: an element of `token list --json`.
+/// JSON of a token: an element of `user token list --json`.
 pub(crate) fn token(token: &Token, now: Moment) -> Value {
     json!({
         "id": token_id(token),
@@ -46,7 +46,7 @@ pub(crate) fn token_kind(token: &Token) -> &'static str {
     }
 }
 
-/// JSON of a role: an element of `grants --json`.
+/// JSON of a role: an element of `collection grants --json`.
 pub(crate) fn grant(grant: &Grant) -> Value {
     json!({
         "collection": grant.collection.as_str(),
@@ -55,7 +55,7 @@ pub(crate) fn grant(grant: &Grant) -> Value {
     })
 }
 
-/// JSON of a recorded action: an element of `audit --json`.
+/// JSON of a recorded action: an element of `store audit --json`.
 pub(crate) fn act(recorded: &AuditEntry) -> Value {
     let act = &recorded.act;
     json!({

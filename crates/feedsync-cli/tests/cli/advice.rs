@@ -37,7 +37,7 @@ fn networks_and_times_of_settings_are_shown_by_example() {
     }
     says(&serve("--limits-head-time", "soon"), 2, &["\"30 days\"", "\"soon\" is not a time"]);
     let desk = place.desk("other");
-    let run = desk.run(&["set", "notes", "keep.age=soon"]);
+    let run = desk.run(&["collection", "set", "notes", "keep.age=soon"]);
     says(&run, 1, &["such as 90d"]);
 }
 
@@ -47,13 +47,13 @@ fn address_without_a_scheme_is_suggested_with_one() {
     let desk = place.desk("desk");
     let meant = "https://example.org/x";
     for (code, command) in [
-        (2, &["subscribe", "notes", "example.org/x"][..]),
+        (2, &["remote", "subscribe", "notes", "example.org/x"][..]),
         (3, &["sync", "notes", "example.org/x"]),
-        (2, &["login", "example.org/x"]),
-        (2, &["replicate", "example.org/x", "notes"]),
+        (2, &["remote", "login", "example.org/x"]),
+        (2, &["database", "replicate", "example.org/x", "notes"]),
         (2, &["gateway", "subscribe", "example.org/x"]),
         (3, &["import", "notes", "example.org/x"]),
-        (3, &["validate", "example.org/x"]),
+        (3, &["file", "validate", "example.org/x"]),
         (3, &["log", "tail", "example.org/x"]),
         (3, &["reader", "sync", "example.org/x"]),
     ] {
@@ -70,7 +70,9 @@ fn nearest_collection_item_and_user_are_suggested() {
     let id = desk.add("Milk", "two litres");
     place.write("password", "correct horse battery\n");
     desk.ok(&["user", "add", "anna", "--administrator", "--no-password"]);
-    for command in [&["ls", "nots"][..], &["set", "nots", "public=true"], &["export", "nots"]] {
+    for command in
+        [&["ls", "nots"][..], &["collection", "set", "nots", "public=true"], &["export", "nots"]]
+    {
         says(&desk.run(command), 3, &["no collection nots; did you mean notes?"]);
     }
     for command in [&["show", "notes", "Mikl"][..], &["rm", "notes", "Milc"]] {
@@ -78,8 +80,8 @@ fn nearest_collection_item_and_user_are_suggested() {
     }
     for command in [
         &["user", "disable", "ana"][..],
-        &["grant", "notes", "ana", "editor"],
-        &["token", "create", "--user", "ana"],
+        &["collection", "grant", "notes", "ana", "editor"],
+        &["user", "token", "create", "--user", "ana"],
     ] {
         says(&desk.run(command), 3, &["no user ana; did you mean anna?"]);
     }
@@ -95,11 +97,15 @@ fn refused_login_names_the_commands_to_run() {
     let hub = Hub::start(&place, "hub");
     place.desk("desk");
     let login = |arguments: &[&str]| {
-        let all = [&["--data", "desk", "login", &hub.url, "--stdin"], arguments].concat();
+        let all = [&["--data", "desk", "remote", "login", &hub.url, "--stdin"], arguments].concat();
         place.run_with(&all, "fsy_wrong\n")
     };
-    let again = format!("feedsync --data desk login {} --user anna", hub.url);
-    says(&login(&["--user", "anna"]), 1, &["does not accept it", &again, "user password anna"]);
+    let again = format!("feedsync --data desk remote login {} --user anna", hub.url);
+    says(
+        &login(&["--user", "anna"]),
+        1,
+        &["does not accept the login", &again, "user password anna"],
+    );
     says(&login(&[]), 1, &["--user NAME", "token create"]);
 }
 
@@ -132,12 +138,12 @@ fn dropped_copy_that_is_damaged_is_named() {
     let place = TestDirectory::new();
     let desk = place.desk("desk");
     desk.add("Milk", "two litres");
-    desk.ok(&["drop", "notes", "--yes"]);
+    desk.ok(&["collection", "drop", "notes", "--yes"]);
     let (store, _) = kept(&place);
     let mut bytes = std::fs::read(&store).unwrap();
     bytes[..64].fill(0x5a);
     std::fs::write(&store, bytes).unwrap();
-    let run = desk.run(&["undrop", "notes"]);
+    let run = desk.run(&["collection", "undrop", "notes"]);
     says(
         &run,
         5,
@@ -151,20 +157,20 @@ fn description_of_a_dropped_copy_that_cannot_be_read_is_named_and_nothing_is_rem
     let place = TestDirectory::new();
     let desk = place.desk("desk");
     desk.add("Milk", "two litres");
-    desk.ok(&["drop", "notes", "--yes"]);
+    desk.ok(&["collection", "drop", "notes", "--yes"]);
     let (store, description) = kept(&place);
     std::fs::write(&description, "{\"name\":").unwrap();
     let directory = store.parent().unwrap();
     let export = "export NAME";
-    for command in [&["undrop", "notes"][..], &["undrop"]] {
+    for command in [&["collection", "undrop", "notes"][..], &["collection", "undrop"]] {
         says(&desk.run(command), 5, &["/dropped.json: it cannot be read: ", export]);
     }
-    let doctor = desk.run(&["doctor"]);
+    let doctor = desk.run(&["store", "doctor"]);
     assert!(doctor.code == 1 && doctor.out.contains("dropped.json"), "{doctor:?}");
     // The directory is old, but it is not removed as an unfinished copy.
     let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3 * 24 * 3_600);
     std::fs::File::open(directory).unwrap().set_modified(long_ago).unwrap();
-    desk.run(&["undrop", "notes"]).fails(5, export);
+    desk.run(&["collection", "undrop", "notes"]).fails(5, export);
     let data = directory.display().to_string();
     assert!(place.run(&["--data", &data, "export", "notes"]).out.contains("Milk"));
 }
@@ -204,19 +210,21 @@ fn store_that_lost_its_database_is_not_begun_anew() {
     let place = TestDirectory::new();
     let desk = place.desk("desk");
     desk.add("Milk", "two litres");
-    desk.ok(&["backup", "backup.db"]);
+    desk.ok(&["store", "backup", "backup.db"]);
     let database = place.path("desk/feedsync.db");
     for is_empty in [true, false] {
         match is_empty {
             true => std::fs::write(&database, "").unwrap(),
             false => std::fs::remove_file(&database).unwrap(),
         }
-        for command in [&["init"][..], &["ls", "notes"], &["serve", "--listen", "127.0.0.1:0"]] {
+        for command in
+            [&["store", "init"][..], &["ls", "notes"], &["serve", "--listen", "127.0.0.1:0"]]
+        {
             says(&desk.run(command), 5, &["gone or empty", "restore --from BACKUP"]);
         }
     }
     assert!(!database.exists());
-    desk.ok(&["restore", "--from", "backup.db"]);
+    desk.ok(&["store", "restore", "--from", "backup.db"]);
     assert_eq!(desk.json(&["ls", "notes"])[0]["title"], "Milk");
 }
 
@@ -245,11 +253,11 @@ fn reader_of_a_hub_that_got_users_is_told_the_way_to_its_own_log() {
         assert_eq!(place.run_with(&[&add, user].concat(), password).code, 0);
     }
     desk.ok(&["reader", "subscribe", "https://example.org/other"]);
-    let log_in = format!("feedsync --data desk login {} --user NAME", hub.url);
+    let log_in = format!("feedsync --data desk remote login {} --user NAME", hub.url);
     let over = format!("reader sync {}/logs/reading-NAME --begin-again", hub.url);
     says(&desk.run(&["reader", "sync"]), 4, &[&log_in, &over]);
     for name in ["otto", "anna"] {
-        let log_in = ["--data", "desk", "login", &hub.url, "--user", name, "--stdin"];
+        let log_in = ["--data", "desk", "remote", "login", &hub.url, "--user", name, "--stdin"];
         assert_eq!(place.run_with(&log_in, password).code, 0);
         let run = desk.run(&["reader", "sync"]);
         assert!(run.code != 0 && run.err.contains(&over), "{name}: {run:?}");

@@ -41,7 +41,7 @@ fn a_policy_resolves_what_synchronisation_brings() {
     let (laptop, phone) = (place.desk("laptop"), place.desk("phone"));
     let id = laptop.add("Milk", "two litres");
     phone.hears(&laptop);
-    phone.ok(&["set", "notes", "conflicts=undeleted"]);
+    phone.ok(&["collection", "set", "notes", "conflicts=undeleted"]);
     laptop.ok(&["rm", "notes", &id]);
     phone.ok(&["edit", "notes", &id, "--content", "three litres"]);
     phone.hears(&laptop);

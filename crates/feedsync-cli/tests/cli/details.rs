@@ -1,4 +1,4 @@
-//! Subtitle, rights, author and foreign markup of a feed in `import`, `set`, `export`, `convert` and `merge`.
+//! Subtitle, rights, author and foreign markup of a feed in `import`, `collection set`, `export`, `file convert` and `file merge`.
 
 use serde_json::json;
 
@@ -16,14 +16,14 @@ fn details_of_an_imported_feed_are_settings_and_are_exported_in_every_format() {
     let desk = place.desk("desk");
     place.write("news.rss", FEED);
     desk.ok(&["import", "notes", "news.rss"]);
-    let settings = desk.json(&["settings", "notes"]);
+    let settings = desk.json(&["collection", "settings", "notes"]);
     assert_eq!(settings["subtitle"], "What is & was");
     assert_eq!((&settings["rights"], &settings["author"]), (&json!("R"), &json!("Ann")));
     let markup = json!({ "format": "rss", "pieces": [
         "<m:colour xmlns:m=\"urn:m\">blue</m:colour>", "<language>de</language>"
     ] });
     assert_eq!(settings["markup"], markup);
-    let shown = desk.ok(&["settings", "notes"]);
+    let shown = desk.ok(&["collection", "settings", "notes"]);
     for (name, value) in
         [("subtitle", "What is & was"), ("author", "Ann"), ("markup", "2 pieces of rss")]
     {
@@ -32,11 +32,11 @@ fn details_of_an_imported_feed_are_settings_and_are_exported_in_every_format() {
     }
     for format in ["atom", "rss", "opml", "json", "pox"] {
         let other = place.bare(format);
-        other.ok(&["create", "notes"]);
+        other.ok(&["collection", "create", "notes"]);
         place.write("out", &desk.ok(&["export", "notes", "--to", format]));
-        assert_eq!(place.run(&["validate", "out"]).code, 0, "{format}");
+        assert_eq!(place.run(&["file", "validate", "out"]).code, 0, "{format}");
         other.ok(&["import", "notes", "out"]);
-        let found = other.json(&["settings", "notes"]);
+        let found = other.json(&["collection", "settings", "notes"]);
         for name in ["subtitle", "rights", "author"] {
             assert_eq!(found[name], settings[name], "{format}");
         }
@@ -44,7 +44,15 @@ fn details_of_an_imported_feed_are_settings_and_are_exported_in_every_format() {
         assert_eq!(colour.contains("urn:m"), format != "json", "{found}");
     }
     std::fs::create_dir(place.path("www")).unwrap();
-    desk.ok(&["publish", "notes", "--directory", "www", "--url", "https://example.org/"]);
+    desk.ok(&[
+        "collection",
+        "publish",
+        "notes",
+        "--directory",
+        "www",
+        "--url",
+        "https://example.org/",
+    ]);
     assert!(place.read("www/notes.atom").contains("<subtitle>What is &amp; was</subtitle>"));
 }
 
@@ -53,18 +61,24 @@ fn details_that_a_person_set_stay_when_a_feed_is_imported() {
     let place = TestDirectory::new();
     let desk = place.desk("desk");
     place.write("news.rss", FEED);
-    desk.ok(&["set", "notes", "author=  Bob\tB. ", "rights=default"]);
+    desk.ok(&["collection", "set", "notes", "author=  Bob\tB. ", "rights=default"]);
     desk.ok(&["import", "notes", "news.rss"]);
-    let settings = desk.json(&["settings", "notes"]);
+    let settings = desk.json(&["collection", "settings", "notes"]);
     assert_eq!(settings["author"], "Bob B.");
     for name in ["subtitle", "rights", "markup"] {
         assert_eq!(settings[name], json!(null), "{name}");
     }
     // This sets the markup from a feed, without importing the feed.
-    desk.ok(&["set", "notes", "markup=news.rss"]);
-    assert_eq!(desk.json(&["settings", "notes"])["markup"]["pieces"].as_array().unwrap().len(), 2);
+    desk.ok(&["collection", "set", "notes", "markup=news.rss"]);
+    assert_eq!(
+        desk.json(&["collection", "settings", "notes"])["markup"]["pieces"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
     assert!(desk.ok(&["export", "notes", "--to", "rss"]).contains("<language>de</language>"));
-    let settings = desk.json(&["settings", "notes"]);
+    let settings = desk.json(&["collection", "settings", "notes"]);
     place
         .write("plain.atom", "<feed xmlns=\"http://www.w3.org/2005/Atom\"><title>t</title></feed>");
     let long = format!("rights={}", "x".repeat(4_097));
@@ -74,14 +88,18 @@ fn details_that_a_person_set_stay_when_a_feed_is_imported() {
         ("markup=none.rss", 3, "no such file"),
         ("markup=plain.atom", 1, "plain.atom: there is no markup of other namespaces at its head"),
     ] {
-        desk.run(&["set", "notes", wrong]).fails(code, said);
-        assert_eq!(desk.json(&["settings", "notes"]), settings);
+        desk.run(&["collection", "set", "notes", wrong]).fails(code, said);
+        assert_eq!(desk.json(&["collection", "settings", "notes"]), settings);
     }
-    desk.ok(&["set", "notes", "markup=default", "author=default"]);
+    desk.ok(&["collection", "set", "notes", "markup=default", "author=default"]);
     desk.ok(&["import", "notes", "news.rss"]);
-    assert_eq!(desk.json(&["settings", "notes"])["author"], "Ann", "it has none again");
-    desk.ok(&["create", "made", "--set", "subtitle=Made here"]);
-    assert_eq!(desk.json(&["settings", "made"])["subtitle"], "Made here");
+    assert_eq!(
+        desk.json(&["collection", "settings", "notes"])["author"],
+        "Ann",
+        "it has none again"
+    );
+    desk.ok(&["collection", "create", "made", "--set", "subtitle=Made here"]);
+    assert_eq!(desk.json(&["collection", "settings", "made"])["subtitle"], "Made here");
 }
 
 #[test]
@@ -90,23 +108,23 @@ fn details_stay_when_a_document_is_converted_and_those_of_the_first_when_it_is_m
     let desk = place.desk("desk");
     place.write("news.rss", FEED);
     for format in ["atom", "opml", "pox", "json"] {
-        let converted = desk.ok(&["convert", "news.rss", "--to", format]);
+        let converted = desk.ok(&["file", "convert", "news.rss", "--to", format]);
         for part in ["What is &", "Ann", "R"] {
             assert!(converted.contains(part), "{format}: {converted}");
         }
         assert_eq!(converted.contains("urn:m"), format != "json", "{converted}");
         place.write("there", &converted);
-        let back = desk.ok(&["convert", "there", "--to", "rss"]);
+        let back = desk.ok(&["file", "convert", "there", "--to", "rss"]);
         assert!(back.contains("<copyright>R</copyright>"), "{back}");
         assert!(back.contains("<description>What is &#x26; was</description>"), "{back}");
     }
     desk.add("One", "x");
-    desk.ok(&["set", "notes", "subtitle=First"]);
+    desk.ok(&["collection", "set", "notes", "subtitle=First"]);
     place.write("first.atom", &desk.ok(&["export", "notes", "--to", "atom"]));
-    desk.ok(&["set", "notes", "subtitle=Second", "markup=news.rss"]);
+    desk.ok(&["collection", "set", "notes", "subtitle=Second", "markup=news.rss"]);
     desk.add("Two", "x");
     place.write("second.atom", &desk.ok(&["export", "notes", "--to", "atom"]));
-    desk.ok(&["merge", "first.atom", "second.atom", "--output", "merged.atom"]);
+    desk.ok(&["file", "merge", "first.atom", "second.atom", "--output", "merged.atom"]);
     let merged = place.read("merged.atom");
     assert!(merged.contains("<subtitle>First</subtitle>") && merged.contains("Two"), "{merged}");
     assert!(!merged.contains("Second") && !merged.contains("urn:m"), "{merged}");
@@ -120,6 +138,6 @@ fn parts_of_a_head_over_a_bound_are_reported() {
     let run = desk.run(&["import", "notes", "news.rss"]);
     assert_eq!(run.code, 0);
     assert!(run.err.contains("1 part of the head of the feed left out"), "{}", run.err);
-    assert_eq!(desk.json(&["settings", "notes"])["rights"], json!(null));
-    assert_eq!(desk.json(&["settings", "notes"])["author"], "Ann");
+    assert_eq!(desk.json(&["collection", "settings", "notes"])["rights"], json!(null));
+    assert_eq!(desk.json(&["collection", "settings", "notes"])["author"], "Ann");
 }

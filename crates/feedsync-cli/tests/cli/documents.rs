@@ -1,4 +1,4 @@
-//! The commands `merge`, `validate` and `convert`, which need no endpoint.
+//! The commands `file merge`, `file validate` and `file convert`, which need no endpoint.
 
 use serde_json::Value;
 
@@ -31,12 +31,13 @@ fn a_merge_keeps_every_byte_that_it_does_not_change() {
     let local = feed(&format!("{}<entry><title>plain</title></entry>", entry("1", "one", 1, "a")));
     place.write("local.atom", &local);
     place.write("same.atom", &feed(&entry("1", "one", 1, "a")));
-    let run = place.run(&["merge", "local.atom", "same.atom", "-o", "out.atom"]);
+    let run = place.run(&["file", "merge", "local.atom", "same.atom", "-o", "out.atom"]);
     assert_eq!((run.code, &*run.out), (0, "nothing new\n"), "{}", run.err);
     assert_eq!(place.read("out.atom"), local);
 
     place.write("new.atom", &feed(&(entry("1", "uno", 2, "b") + &entry("2", "two", 1, "a"))));
-    let arguments = ["merge", "local.atom", "new.atom", "-o", "local.atom", "--report", "json"];
+    let arguments =
+        ["file", "merge", "local.atom", "new.atom", "-o", "local.atom", "--report", "json"];
     let run = place.run(&arguments);
     let report: Value = serde_json::from_str(&run.out).unwrap();
     assert_eq!(report["counts"]["updated"], 1);
@@ -54,7 +55,7 @@ fn a_merge_of_two_edits_keeps_both() {
     let place = TestDirectory::new();
     place.write("local.atom", &feed(&entry("1", "mine", 2, "b")));
     place.write("other.atom", &feed(&entry("1", "theirs", 2, "c")));
-    let run = place.run(&["merge", "local.atom", "other.atom", "-o", "out.atom"]);
+    let run = place.run(&["file", "merge", "local.atom", "other.atom", "-o", "out.atom"]);
     assert_eq!((run.code, &*run.out), (0, "1 in conflict\n"), "{}", run.err);
     let merged = place.read("out.atom");
     assert!(merged.contains("mine") && merged.contains("theirs"), "{merged}");
@@ -74,14 +75,14 @@ fn sse_merges_with_sse_by_the_rules_of_sse() {
     };
     place.write("local.opml", &opml("mine", 1, "a"));
     place.write("other.opml", &opml("theirs", 2, "b"));
-    let run = place.run(&["merge", "local.opml", "other.opml", "-o", "out.opml"]);
+    let run = place.run(&["file", "merge", "local.opml", "other.opml", "-o", "out.opml"]);
     assert_eq!(run.code, 0, "{}", run.err);
     assert!(place.read("out.opml").contains("theirs"));
     place.write("feed.atom", &feed(&entry("2", "x", 1, "a")));
-    place.run(&["merge", "local.opml", "feed.atom", "-o", "x"]).fails(1, "is SSE");
+    place.run(&["file", "merge", "local.opml", "feed.atom", "-o", "x"]).fails(1, "is SSE");
     assert!(!place.path("x").exists());
     // In the other direction, the SSE document is converted to FeedSync.
-    let run = place.run(&["merge", "feed.atom", "local.opml", "-o", "feed.atom"]);
+    let run = place.run(&["file", "merge", "feed.atom", "local.opml", "-o", "feed.atom"]);
     assert_eq!((run.code, &*run.out), (0, "1 added\n"), "{}", run.err);
 }
 
@@ -89,27 +90,27 @@ fn sse_merges_with_sse_by_the_rules_of_sse() {
 fn validate_names_every_fault_with_its_line() {
     let place = TestDirectory::new();
     place.write("good.atom", &feed(&entry("1", "one", 1, "a")));
-    let run = place.run(&["validate", "good.atom"]);
+    let run = place.run(&["file", "validate", "good.atom"]);
     assert_eq!((run.code, &*run.out), (0, "good.atom: no faults: atom, 1 item\n"));
     let bad = entry("1", "one", 1, "a").replace("updates=\"1\"", "updates=\"zero\"")
         + &entry("two words", "two", 1, "a")
         + &entry("3", "three", 1, "a");
     place.write("bad.atom", &feed(&bad));
-    let run = place.run(&["validate", "good.atom", "bad.atom"]);
+    let run = place.run(&["file", "validate", "good.atom", "bad.atom"]);
     assert_eq!(run.code, 1);
     assert!(run.out.contains("bad.atom:5:") && run.out.contains("bad.atom:6:"), "{}", run.out);
     assert!(run.out.contains("bad.atom: 2 faults: atom, 1 item"), "{}", run.out);
 
-    let run = place.run(&["validate", "--json", "bad.atom"]);
+    let run = place.run(&["file", "validate", "--json", "bad.atom"]);
     let value: Value = serde_json::from_str(&run.out).unwrap();
     assert_eq!((run.code, &value[0]["valid"]), (1, &false.into()));
     assert_eq!(value[0]["findings"][0]["line"], 5);
 
     place.write("torn.atom", "<feed xmlns=\"http://www.w3.org/2005/Atom\">\n<entry>");
-    let run = place.run(&["validate", "torn.atom"]);
+    let run = place.run(&["file", "validate", "torn.atom"]);
     assert!(run.code == 1 && run.out.starts_with("torn.atom:2:"), "{}", run.out);
-    place.run(&["validate", "none.atom"]).fails(3, "no such file");
-    place.run(&["validate"]).fails(2, "required");
+    place.run(&["file", "validate", "none.atom"]).fails(3, "no such file");
+    place.run(&["file", "validate"]).fails(2, "required");
 }
 
 #[test]
@@ -117,16 +118,16 @@ fn validate_reports_misplaced_elements_and_checks_documents_of_atompub() {
     let place = TestDirectory::new();
     let misplaced = entry("1", "one", 1, "a").replace("<title>", "\n<sx:sharing/><title>");
     place.write("misplaced.atom", &feed(&misplaced));
-    let run = place.run(&["validate", "misplaced.atom"]);
+    let run = place.run(&["file", "validate", "misplaced.atom"]);
     assert_eq!(run.code, 1);
     let expected = "misplaced.atom:6:1: fault: item \"1\": sx:sharing stands in entry";
     assert!(run.out.starts_with(expected), "{}", run.out);
     // Commands that read feeds still tolerate the misplaced element.
-    assert_eq!(place.run(&["convert", "misplaced.atom", "--to", "rss", "-o", "b"]).code, 0);
+    assert_eq!(place.run(&["file", "convert", "misplaced.atom", "--to", "rss", "-o", "b"]).code, 0);
 
     let warning = entry("1", "one", 1, "a").replace(" by=\"a\"", "");
     place.write("warning.atom", &feed(&warning));
-    let run = place.run(&["validate", "--json", "warning.atom"]);
+    let run = place.run(&["file", "validate", "--json", "warning.atom"]);
     let value: Value = serde_json::from_str(&run.out).unwrap();
     assert_eq!((run.code, &value[0]["valid"]), (0, &true.into()));
     assert_eq!(value[0]["findings"][0]["severity"], "warning");
@@ -143,11 +144,11 @@ fn validate_reports_misplaced_elements_and_checks_documents_of_atompub() {
         "good.xml",
         &service("<collection href=\"c\"><atom:title>c</atom:title></collection>"),
     );
-    let run = place.run(&["validate", "good.xml"]);
+    let run = place.run(&["file", "validate", "good.xml"]);
     let verdict = "good.xml: no faults: AtomPub service document, 2 workspaces, 2 collections\n";
     assert_eq!((run.code, &*run.out), (0, verdict));
     place.write("bad.xml", &service("<collection><atom:title>c</atom:title></collection>"));
-    let run = place.run(&["validate", "--json", "bad.xml"]);
+    let run = place.run(&["file", "validate", "--json", "bad.xml"]);
     let value: Value = serde_json::from_str(&run.out).unwrap();
     assert_eq!(
         (run.code, &value[0]["collections"], &value[0]["items"]),
@@ -165,17 +166,17 @@ fn a_feed_converts_there_and_back_without_loss() {
         &feed(&(entry("1", "one", 2, "b") + &entry("2", "two &amp; &lt;more>", 1, "a"))),
     );
     for format in ["rss", "opml", "json", "pox"] {
-        let run = place.run(&["convert", "a.atom", "--to", format, "-o", "b"]);
+        let run = place.run(&["file", "convert", "a.atom", "--to", format, "-o", "b"]);
         assert_eq!(run.code, 0, "{}", run.err);
-        let run = place.run(&["convert", "b", "--to", "atom", "-o", "c.atom"]);
+        let run = place.run(&["file", "convert", "b", "--to", "atom", "-o", "c.atom"]);
         assert_eq!(run.code, 0, "{}", run.err);
-        let run = place.run(&["merge", "a.atom", "c.atom", "-o", "d.atom"]);
+        let run = place.run(&["file", "merge", "a.atom", "c.atom", "-o", "d.atom"]);
         assert_eq!(run.out, "nothing new\n", "{format}");
         assert_eq!(place.read("d.atom"), place.read("a.atom"), "{format}");
     }
-    let run = place.run_with(&["convert", "-", "--to", "atom"], &place.read("a.atom"));
+    let run = place.run_with(&["file", "convert", "-", "--to", "atom"], &place.read("a.atom"));
     assert_eq!(run.out, place.read("a.atom"));
-    place.run(&["convert", "a.atom"]).fails(2, "--to");
+    place.run(&["file", "convert", "a.atom"]).fails(2, "--to");
 }
 
 #[test]
@@ -184,13 +185,13 @@ fn items_without_sync_information_stay_so_when_converted() {
     let plain = "<entry><id>urn:x:1</id><title>plain &amp; simple</title></entry>\n";
     place.write("a.atom", &feed(&(plain.to_owned() + &entry("1", "one", 1, "a"))));
     let counts = |file: &str| {
-        let run = place.run(&["validate", "--json", file]);
+        let run = place.run(&["file", "validate", "--json", file]);
         let value: Value = serde_json::from_str(&run.out).unwrap();
         (run.code, value[0]["items"].clone(), value[0]["plain"].clone())
     };
     for format in ["rss", "opml", "json"] {
         for (from, to, target) in [("a.atom", format, "b"), ("b", "atom", "c.atom")] {
-            let run = place.run(&["convert", from, "--to", to, "-o", target]);
+            let run = place.run(&["file", "convert", from, "--to", to, "-o", target]);
             assert_eq!(run.code, 0, "{}", run.err);
             assert!(run.err.contains("1 item without sync information: kept"), "{}", run.err);
             assert_eq!(counts(target), (0, 1.into(), 1.into()), "{format}");
@@ -199,7 +200,7 @@ fn items_without_sync_information_stay_so_when_converted() {
         assert!(place.read("c.atom").contains("<title>plain &amp; simple</title>"), "{format}");
     }
     // Plain XML has no element name for items; only `sx:sync` marks them.
-    let run = place.run(&["convert", "a.atom", "--to", "pox", "-o", "b"]);
+    let run = place.run(&["file", "convert", "a.atom", "--to", "pox", "-o", "b"]);
     assert_eq!((run.code, counts("b")), (0, (0, 1.into(), 0.into())));
     assert!(place.read("b").contains("<title>plain &amp; simple</title>"), "{}", place.read("b"));
     // A feed without any sync information, and a feed in SSE, which marks its items.
@@ -212,7 +213,7 @@ fn items_without_sync_information_stay_so_when_converted() {
     place.write("plain.rss", &rss(""));
     place.write("sse.rss", &rss(&sse_item("1", "1")));
     for (from, items) in [("plain.rss", 0), ("sse.rss", 1)] {
-        let run = place.run(&["convert", from, "--to", "atom", "-o", "c.atom"]);
+        let run = place.run(&["file", "convert", from, "--to", "atom", "-o", "c.atom"]);
         assert_eq!(run.code, 0, "{}", run.err);
         assert_eq!(counts("c.atom"), (0, items.into(), 1.into()), "{}", place.read("c.atom"));
     }
@@ -251,12 +252,12 @@ fn a_refused_item_of_sse_or_feedsync_is_named_and_told_by_the_exit_code() {
         ("none.rss", "sse.rss", "sse.rss:3:"),
         ("none.atom", "feed.atom", "feed.atom:5:"),
     ] {
-        let run = place.run(&["merge", local, incoming, "-o", "out"]);
+        let run = place.run(&["file", "merge", local, incoming, "-o", "out"]);
         assert_eq!((run.code, &*run.out), (1, "1 added, 1 refused\n"), "{}", run.err);
         assert!(run.err.contains(line), "{}", run.err);
         assert!(place.path("out").exists(), "the others are merged");
     }
-    let run = place.run(&["convert", "sse.rss", "--to", "atom", "-o", "out"]);
+    let run = place.run(&["file", "convert", "sse.rss", "--to", "atom", "-o", "out"]);
     assert_eq!(run.code, 1);
     assert!(run.err.contains("sse.rss:3:"), "{}", run.err);
 }
@@ -276,12 +277,12 @@ fn a_converted_feed_keeps_its_window_and_its_related_feeds() {
     );
     for format in ["rss", "json", "pox", "opml"] {
         assert_eq!(
-            place.run(&["convert", "a.atom", "--to", format, "-o", "b"]).code,
+            place.run(&["file", "convert", "a.atom", "--to", format, "-o", "b"]).code,
             0,
             "{format}"
         );
         assert_eq!(
-            place.run(&["convert", "b", "--to", "atom", "-o", "c.atom"]).code,
+            place.run(&["file", "convert", "b", "--to", "atom", "-o", "c.atom"]).code,
             0,
             "{format}"
         );
@@ -297,6 +298,6 @@ fn a_converted_feed_keeps_its_window_and_its_related_feeds() {
          since='Sat, 21 May 2005 09:43:33 GMT'><sx:related link='http://example.org/all' \
          type='complete'/></sx:sharing></channel></rss>",
     );
-    let run = place.run(&["convert", "s.rss", "--to", "atom"]);
+    let run = place.run(&["file", "convert", "s.rss", "--to", "atom"]);
     assert!(run.out.contains("http://example.org/all") && run.err.contains("since"), "{}", run.err);
 }

@@ -64,8 +64,8 @@ fn a_feed_exported_in_any_format_brings_the_same_items_elsewhere() {
         let feed = format!("notes.{format}");
         place.write(&feed, &desk.ok(&["export", "notes", "--to", format]));
         for arguments in [
-            &["init", "--endpoint", "other"][..],
-            &["create", "notes"],
+            &["store", "init", "--endpoint", "other"][..],
+            &["collection", "create", "notes"],
             &["import", "notes", &feed],
         ] {
             let mut all = vec!["--data", &*data];
@@ -86,7 +86,7 @@ fn a_feed_exported_in_any_format_brings_the_same_items_elsewhere() {
             }
         }
         assert_eq!(ours, theirs, "{format}");
-        let valid = place.run(&["validate", &feed]);
+        let valid = place.run(&["file", "validate", &feed]);
         assert_eq!(valid.code, 0, "{format}: {}", valid.out);
     }
 }
@@ -102,7 +102,7 @@ fn sse_is_exported_as_rss_or_opml_and_read_again() {
         assert_eq!(run.code, 0, "{}", run.err);
         assert!(run.out.contains("http://www.microsoft.com/schemas/rss/sse"), "{}", run.out);
         place.write("sse.xml", &run.out);
-        assert_eq!(place.run(&["validate", "sse.xml"]).code, 0);
+        assert_eq!(place.run(&["file", "validate", "sse.xml"]).code, 0);
         other.ok(&["import", "notes", "sse.xml"]);
     }
     assert_eq!(other.json(&["ls", "notes"])[0]["title"], "Milk");
@@ -147,7 +147,7 @@ fn items_without_title_link_and_guid_are_all_imported() {
         return;
     };
     let feed = std::path::Path::new(&cases).join("http/desc.rss");
-    desk.ok(&["create", "cases"]);
+    desk.ok(&["collection", "create", "cases"]);
     assert_eq!(desk.ok(&["import", "cases", feed.to_str().unwrap()]), "3 added\n");
 }
 
@@ -173,9 +173,9 @@ fn merged_documents_keep_no_window_that_is_untrue() {
         format!("version=\"0.91\" {since} until=\"Sat, 21 May 2005 09:43:33 GMT\" window=\"30\"");
     place.write("local.rss", &feed(sse, &window, old));
     place.write("incoming.rss", &feed(sse, "version=\"0.91\"", new));
-    desk.ok(&["merge", "local.rss", "local.rss", "--output", "same.rss"]);
+    desk.ok(&["file", "merge", "local.rss", "local.rss", "--output", "same.rss"]);
     assert_eq!(place.read("same.rss"), place.read("local.rss"));
-    desk.ok(&["merge", "local.rss", "incoming.rss", "--output", "out.rss"]);
+    desk.ok(&["file", "merge", "local.rss", "incoming.rss", "--output", "out.rss"]);
     let merged = place.read("out.rss");
     assert!(
         merged.contains(&format!("<sx:sharing version=\"0.91\" {since} window=\"30\"/>")),
@@ -192,7 +192,7 @@ fn merged_documents_keep_no_window_that_is_untrue() {
     let window = "since=\"1\" until=\"2\" expires=\"2030-01-01T00:00:00Z\"";
     place.write("local.rss", &feed(feedsync, window, &sync(1, first)));
     place.write("incoming.rss", &feed(feedsync, "", &sync(2, &second)));
-    desk.ok(&["merge", "local.rss", "incoming.rss", "--output", "out.rss"]);
+    desk.ok(&["file", "merge", "local.rss", "incoming.rss", "--output", "out.rss"]);
     let merged = place.read("out.rss");
     assert!(merged.contains("<sx:sharing expires=\"2030-01-01T00:00:00Z\"/>"), "{merged}");
 
@@ -202,7 +202,7 @@ fn merged_documents_keep_no_window_that_is_untrue() {
     };
     let case =
         |name: &str| std::path::Path::new(&cases).join("feedsync").join(name).display().to_string();
-    desk.ok(&["merge", &case("s9.rss"), &case("s9i.rss"), "--output", "out.rss"]);
+    desk.ok(&["file", "merge", &case("s9.rss"), &case("s9i.rss"), "--output", "out.rss"]);
     assert!(!place.read("out.rss").contains("until="), "{}", place.read("out.rss"));
 }
 

@@ -71,7 +71,7 @@ fn a_file_of_each_format_is_begun_and_edited_without_a_data_directory() {
         assert_eq!(drawn.lines().count(), 4, "{drawn}");
         assert!(ok(&place, &["file", "show", file, &id]).contains("Oat milk"));
         assert_eq!(titles(&json(&place, &["file", "ls", file, "--search", "OAT"])), ["Oat milk"]);
-        let valid = json(&place, &["validate", file]);
+        let valid = json(&place, &["file", "validate", file]);
         assert_eq!((&valid[0]["valid"], &valid[0]["format"]), (&true.into(), &format.into()));
         assert_eq!(names(&place), [file], "nothing else is left");
     }
@@ -86,7 +86,7 @@ fn edits_in_copies_of_a_file_are_all_kept_even_under_one_name() {
         ok(&place, &["file", "edit", file, &id, "--title", title, "--by", "ann"]);
     }
     let bread = add(&place, "theirs.atom", "Bread");
-    let merge = ["merge", "mine.atom", "theirs.atom", "-o", "mine.atom"];
+    let merge = ["file", "merge", "mine.atom", "theirs.atom", "-o", "mine.atom"];
     assert_eq!(ok(&place, &merge), "1 added, 1 in conflict\n");
     let conflicts = json(&place, &["file", "conflicts", "mine.atom"]);
     let mut both = [&conflicts[0]["winner"]["title"], &conflicts[0]["conflicts"][0]["title"]]
@@ -105,11 +105,11 @@ fn edits_in_copies_of_a_file_are_all_kept_even_under_one_name() {
     assert_eq!(json(&place, &["file", "conflicts", "mine.atom"]), serde_json::json!([]));
     // After a merge the other file has the resolution, and the conflict does not return.
     assert_eq!(
-        ok(&place, &["merge", "theirs.atom", "mine.atom", "-o", "theirs.atom"]),
+        ok(&place, &["file", "merge", "theirs.atom", "mine.atom", "-o", "theirs.atom"]),
         "1 updated\n"
     );
     assert_eq!(
-        ok(&place, &["merge", "mine.atom", "theirs.atom", "-o", "mine.atom"]),
+        ok(&place, &["file", "merge", "mine.atom", "theirs.atom", "-o", "mine.atom"]),
         "nothing new\n"
     );
 }
@@ -139,7 +139,7 @@ fn a_collection_takes_part_with_a_file() {
     }
     desk.ok(&["resolve", "notes", &id, "--content", "four litres"]);
     desk.ok(&["export", "notes", "--output", "again.atom"]);
-    ok(&place, &["merge", "notes.atom", "again.atom", "-o", "notes.atom"]);
+    ok(&place, &["file", "merge", "notes.atom", "again.atom", "-o", "notes.atom"]);
     assert_eq!(json(&place, &["file", "show", "notes.atom", &id])["content"], "four litres");
     assert_eq!(json(&place, &["file", "conflicts", "notes.atom"]), serde_json::json!([]));
 }

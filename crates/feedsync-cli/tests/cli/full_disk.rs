@@ -13,8 +13,8 @@ fn command_that_fails_on_a_full_disk_says_that_the_disk_is_full() {
     let data = disk.path().join("desk").display().to_string();
     let run = |arguments: &[&str]| place.run(&[&["--data", &data], arguments].concat());
     let ok = |arguments: &[&str]| run(arguments).success(arguments);
-    ok(&["init", "--endpoint", "desk"]);
-    ok(&["create", "notes"]);
+    ok(&["store", "init", "--endpoint", "desk"]);
+    ok(&["collection", "create", "notes"]);
     let id = ok(&["add", "notes", "--title", "Milk"]);
     ok(&["log", "create", "notes"]);
     ok(&["reader", "subscribe", FEED]);
@@ -26,32 +26,32 @@ fn command_that_fails_on_a_full_disk_says_that_the_disk_is_full() {
         }
         disk.fill();
         let commands: [&[&str]; 21] = [
-            &["list"],
+            &["collection", "list"],
             &["ls", "notes"],
             &["show", "notes", id.trim_end()],
             &["status"],
-            &["doctor"],
+            &["store", "doctor"],
             &["conflicts", "notes"],
             &["export", "notes"],
-            &["settings", "notes"],
+            &["collection", "settings", "notes"],
             &["user", "list"],
             &["remote", "list"],
-            &["audit"],
+            &["store", "audit"],
             &["log", "verify", "notes"],
             &["add", "notes", "--title", "More"],
-            &["create", "more"],
-            &["set", "notes", "keep.age=90d"],
+            &["collection", "create", "more"],
+            &["collection", "set", "notes", "keep.age=90d"],
             &["log", "append", "notes", "line"],
             &["reader", "mark", FEED, "--up-to", "now"],
             &["reader", "sync", "notes"],
             &["user", "add", "anna", "--administrator", "--no-password"],
-            &["backup", &backup],
-            &["init"],
+            &["store", "backup", &backup],
+            &["store", "init"],
         ];
         for command in commands {
             let run = run(command);
             let said = run.err.contains("the disk is full: make room on it");
-            let is_taken = command == ["init"] && run.code == 1;
+            let is_taken = command == ["store", "init"] && run.code == 1;
             assert!(run.code == 0 || is_taken || (said && run.code == 5), "{command:?}: {run:?}");
             assert!(!run.err.contains("panicked"), "{command:?}: {}", run.err);
         }

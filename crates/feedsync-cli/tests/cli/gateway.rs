@@ -122,7 +122,7 @@ fn outbox_counts_the_changes_of_newsreaders_that_wait() {
     };
     let listed = ask("GET", "entries?status=unread", "");
     assert!(listed.contains("\"id\":7"), "{listed}");
-    assert_eq!(outbox(&[]), "no edit is on its way\n");
+    assert_eq!(outbox(&[]), "no edit is queued\n");
     assert_eq!(place.run(&["--data", "gw", "gateway", "offline"]).code, 0);
     let taken = ask("PUT", "entries", r#"{"entry_ids":[7],"status":"read"}"#);
     assert!(taken.starts_with("HTTP/1.1 204 "), "{taken}");
@@ -176,7 +176,7 @@ fn gateway_commands_exit_with_the_code_of_their_result() {
         &["auto"],
         &["online"],
         &["unsubscribe", feed],
-        &["drop", "7"],
+        &["cancel", "7"],
         &["retry", "7"],
         &["retry", "--waiting", "7"],
         &["clear", "7"],
@@ -206,7 +206,8 @@ fn gateway_commands_exit_with_the_code_of_their_result() {
     run("gw", &["errors", "7"]).fails(3, "");
     run("gw", &["subscribe", "urn:example:news"]).fails(1, "");
     run("gw", &["subscribe", feed, "--header", "a b: c"]).fails(1, "");
-    for wrong in [&["retry"][..], &["pause"], &["drop", "x"], &["subscribe", feed, "--header", "a"]]
+    for wrong in
+        [&["retry"][..], &["pause"], &["cancel", "x"], &["subscribe", feed, "--header", "a"]]
     {
         run("gw", wrong).fails(2, "");
     }

@@ -69,7 +69,7 @@ fn server_that_is_away_is_reported_soon() {
         &["log", "snapshot", &log][..],
         &["log", "append", &log, "line"],
         &["log", "create", &log],
-        &["log", "sync", &log, "copy"],
+        &["log", "pull", &log, "copy"],
         &["reader", "sync", &log],
     ] {
         let run = fails_within(&place, SOON, command);

@@ -124,8 +124,10 @@ fn an_item_that_has_had_all_its_updates_goes_on_as_a_copy() {
     );
     desk.ok(&["import", "notes", "full.atom"]);
     desk.run(&["edit", "notes", "milk", "--title", "Oat milk"]).fails(1, "copy it under a new id");
-    assert!(desk.ok(&["doctor"]).contains("milk has 1073741824 updates of the 1073741824"));
-    let copy = desk.ok(&["copy", "notes", "milk"]);
+    assert!(
+        desk.ok(&["store", "doctor"]).contains("milk has 1073741824 updates of the 1073741824")
+    );
+    let copy = desk.ok(&["add", "notes", "--copy", "milk"]);
     let copy = copy.trim();
     desk.ok(&["edit", "notes", copy, "--title", "Oat milk"]);
     let copied = desk.json(&["show", "notes", copy]);
@@ -172,8 +174,8 @@ fn ls_searches_and_shows_newest_changes_first() {
     assert_eq!(titles(&["ls", "notes"]), ["Milk", "Bread"]);
     assert_eq!(titles(&["ls", "notes", "--search", "LITRES"]), ["Milk"]);
     assert_eq!(titles(&["ls", "notes", "--discarded"]), [""; 0]);
-    assert_eq!(desk.ok(&["recover", "notes"]), "recovered 0 items\n");
-    desk.run(&["recover", "notes", "x"]).fails(3, "no discarded item");
+    assert_eq!(desk.ok(&["undelete", "--discarded", "notes"]), "recovered 0 items\n");
+    desk.run(&["undelete", "--discarded", "notes", "x"]).fails(3, "no discarded item");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The commands `login`, `logout` and `logins`, and the requests to which logins are added.
+//! The commands `remote login`, `remote logout` and `remote logins`, and the requests to which logins are added.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -67,7 +67,7 @@ impl Guarded {
 }
 
 fn login(place: &TestDirectory, arguments: &[&str], secret: &str) -> Run {
-    let mut all = vec!["--data", "desk", "login", "--stdin"];
+    let mut all = vec!["--data", "desk", "remote", "login", "--stdin"];
     all.extend(arguments);
     place.run_with(&all, secret)
 }
@@ -78,7 +78,7 @@ fn a_login_is_tried_and_then_kept_for_its_owner_only() {
     let desk = place.desk("desk");
     let hub = Guarded::start();
     let file = place.path("desk/logins.json");
-    login(&place, &[&hub.url], "fsy_wrong\n").fails(1, "does not accept it");
+    login(&place, &[&hub.url], "fsy_wrong\n").fails(1, "does not accept the login");
     assert!(!file.exists());
     let run = login(&place, &[&hub.url], &format!("{TOKEN}\n"));
     assert_eq!(run.code, 0, "{}", run.err);
@@ -89,16 +89,16 @@ fn a_login_is_tried_and_then_kept_for_its_owner_only() {
         use std::os::unix::fs::PermissionsExt as _;
         assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
-    let kept = desk.json(&["logins"]);
+    let kept = desk.json(&["remote", "logins"]);
     assert_eq!(kept, serde_json::json!([{ "origin": hub.url, "user": null }]));
     // A password replaces the token.
     let run = login(&place, &[&hub.url, "--user", "anna"], "correct horse");
     assert_eq!(run.code, 0, "{}", run.err);
-    let shown = desk.ok(&["logins"]);
+    let shown = desk.ok(&["remote", "logins"]);
     assert!(shown.contains("password of anna") && !shown.contains("horse"), "{shown}");
-    desk.ok(&["logout", &format!("{}/collections/notes", hub.url)]);
-    assert_eq!(desk.json(&["logins"]), serde_json::json!([]));
-    desk.run(&["logout", &hub.url]).fails(3, "there is no login for");
+    desk.ok(&["remote", "logout", &format!("{}/collections/notes", hub.url)]);
+    assert_eq!(desk.json(&["remote", "logins"]), serde_json::json!([]));
+    desk.run(&["remote", "logout", &hub.url]).fails(3, "there is no login for");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn server_whose_root_answers_with_a_feed_is_not_taken_for_a_hub() {
     let place = TestDirectory::new();
     place.desk("desk");
     let server = Guarded::answering(false);
-    login(&place, &[&server.url], TOKEN).fails(4, "does not answer as a hub does");
+    login(&place, &[&server.url], TOKEN).fails(4, "does not respond like a hub");
     assert!(!place.path("desk/logins.json").exists());
     // A feed of an explicit address proves that the server accepts the login.
     let run = login(&place, &[&format!("{}/feed", server.url)], TOKEN);
@@ -120,11 +120,11 @@ fn every_command_that_reads_an_address_sends_its_login() {
     let desk = place.desk("desk");
     let hub = Guarded::start();
     let feed = format!("{}/feed", hub.url);
-    let validate = ["validate", &feed];
+    let validate = ["file", "validate", &feed];
     let refused = desk.run(&validate);
     refused.fails(4, "401");
     assert!(
-        refused.err.contains(&format!("feedsync --data desk login {}\n", hub.url)),
+        refused.err.contains(&format!("feedsync --data desk remote login {}\n", hub.url)),
         "{}",
         refused.err
     );
@@ -132,13 +132,13 @@ fn every_command_that_reads_an_address_sends_its_login() {
     desk.ok(&validate);
     desk.ok(&["import", "notes", &feed]);
     assert_eq!(desk.json(&["ls", "notes"])[0]["title"], "Kept");
-    desk.ok(&["convert", &feed, "--to", "json"]);
+    desk.ok(&["file", "convert", &feed, "--to", "json"]);
     // The document was fetched with the login; it is only not a FeedSync feed.
     desk.run(&["sync", "notes", &feed]).fails(4, "not a FeedSync feed");
-    desk.ok(&["logout", &hub.url]);
+    desk.ok(&["remote", "logout", &hub.url]);
     desk.run(&validate).fails(4, "401");
     // Another data directory has other logins.
-    place.run(&["--data", "other", "validate", &feed]).fails(4, "401");
+    place.run(&["--data", "other", "file", "validate", &feed]).fails(4, "401");
 }
 
 #[test]
@@ -155,9 +155,9 @@ fn insecure_or_redirected_logins_are_not_stored() {
     assert_eq!(hub.count(), 0);
     login(&place, &["http://127.0.0.1:1"], TOKEN).fails(4, "127.0.0.1:1");
     login(&place, &[&format!("{}/away", hub.url)], TOKEN).fails(4, "localhost:1");
-    desk.run(&["login", &hub.url]).fails(2, "no terminal");
-    desk.run(&["login", &hub.url, TOKEN]).fails(2, "unexpected argument");
-    assert_eq!(desk.json(&["logins"]), serde_json::json!([]));
+    desk.run(&["remote", "login", &hub.url]).fails(2, "no terminal");
+    desk.run(&["remote", "login", &hub.url, TOKEN]).fails(2, "unexpected argument");
+    assert_eq!(desk.json(&["remote", "logins"]), serde_json::json!([]));
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn a_proxy_never_sees_a_login_of_this_machine() {
     let (hub, proxy) = (Guarded::start(), Guarded::start());
     assert_eq!(login(&place, &[&hub.url], TOKEN).code, 0);
     let feed = format!("{}/feed", hub.url);
-    let mut command = place.command(&["--data", "desk", "validate", &feed]);
+    let mut command = place.command(&["--data", "desk", "file", "validate", &feed]);
     let output = command.env("http_proxy", &proxy.url).env_remove("no_proxy").output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!((hub.count(), proxy.count()), (2, 0));

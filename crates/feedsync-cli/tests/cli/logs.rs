@@ -56,21 +56,21 @@ fn copy_of_a_log_gets_new_lines_only() {
     desk.ok(&["log", "create", "notes"]);
     place.write("lines", "one\n");
     desk.ok(&["log", "append", "notes", "lines"]);
-    let first = desk.json(&["log", "sync", "notes", "copy"]);
+    let first = desk.json(&["log", "pull", "notes", "copy"]);
     assert_eq!(first["added"], first["length"]);
     desk.ok(&["log", "append", "notes", "lines"]);
-    assert_eq!(desk.json(&["log", "sync", "notes", "copy"])["added"], 4);
-    assert_eq!(desk.json(&["log", "sync", "notes", "copy"])["added"], 0);
+    assert_eq!(desk.json(&["log", "pull", "notes", "copy"])["added"], 4);
+    assert_eq!(desk.json(&["log", "pull", "notes", "copy"])["added"], 0);
     assert_eq!(place.read("copy"), desk.ok(&["log", "tail", "notes"]));
     // Remains of a crash at the end of the copy are removed; a copy that lost lines is refused.
     place.write("copy", &format!("{}torn", place.read("copy")));
     desk.ok(&["log", "append", "notes", "lines"]);
-    desk.ok(&["log", "sync", "notes", "copy"]);
+    desk.ok(&["log", "pull", "notes", "copy"]);
     assert_eq!(place.read("copy"), desk.ok(&["log", "tail", "notes"]));
     place.write("copy", "");
-    assert_eq!(desk.run(&["log", "sync", "notes", "copy"]).code, 5);
+    assert_eq!(desk.run(&["log", "pull", "notes", "copy"]).code, 5);
     place.write("other", "mine\n");
-    assert_eq!(desk.run(&["log", "sync", "notes", "other"]).code, 5);
+    assert_eq!(desk.run(&["log", "pull", "notes", "other"]).code, 5);
     assert_eq!(place.read("other"), "mine\n");
 }
 
@@ -85,12 +85,12 @@ fn a_compacted_log_holds_what_the_long_one_did() {
     assert_eq!(desk.json(&["log", "compact", "notes"])["before"], before);
     assert_eq!(desk.json(&["log", "verify", "notes"])["records"], 0);
     // The copy equals the log, even if the log continues from a snapshot.
-    desk.ok(&["log", "sync", "notes", "copy"]);
+    desk.ok(&["log", "pull", "notes", "copy"]);
     assert_eq!(place.read("copy"), desk.ok(&["log", "tail", "notes"]));
     // An existing snapshot is no error.
     assert_eq!(desk.run(&["log", "snapshot", "notes"]).code, 0);
     desk.ok(&["log", "compact", "notes"]);
-    desk.ok(&["log", "sync", "notes", "copy"]);
+    desk.ok(&["log", "pull", "notes", "copy"]);
     assert_eq!(place.read("copy"), desk.ok(&["log", "tail", "notes"]));
     desk.ok(&["reader", "sync", "notes"]);
     let listed = desk.json(&["reader", "list"]);
@@ -134,7 +134,7 @@ fn a_log_that_is_not_there_is_named() {
     let desk = place.desk("desk");
     let all = [
         &["log", "tail", "notes"][..],
-        &["log", "sync", "notes", "copy"],
+        &["log", "pull", "notes", "copy"],
         &["log", "compact", "notes"],
         &["log", "snapshot", "notes", "--output", "snapshot"],
         &["log", "verify", "notes"],

@@ -1,4 +1,4 @@
-//! The command `move`, for outlines in collections and in files.
+//! The command `edit`, for outlines in collections and in files.
 
 use crate::support::{TestDirectory, TestEndpoint};
 
@@ -10,7 +10,7 @@ fn add(desk: &TestEndpoint<'_>, id: &str) {
 /// Creates a desk with the outlines a, b, c and d at the top level of the collection `feeds`.
 fn outliner(place: &TestDirectory) -> TestEndpoint<'_> {
     let desk = place.bare("desk");
-    desk.ok(&["create", "feeds", "--format", "opml"]);
+    desk.ok(&["collection", "create", "feeds", "--format", "opml"]);
     ["a", "b", "c", "d"].iter().for_each(|id| add(&desk, id));
     desk
 }
@@ -48,14 +48,14 @@ fn an_outline_of_a_collection_moves_with_what_is_in_it() {
     let place = TestDirectory::new();
     let desk = outliner(&place);
     assert_eq!(exported(&desk), "a b c d");
-    let moved = desk.json(&["move", "feeds", "b", "--under", "a"]);
+    let moved = desk.json(&["edit", "feeds", "b", "--under", "a"]);
     assert_eq!((&moved["id"], &moved["winner"]["updates"]), (&"b".into(), &2.into()));
-    assert_eq!(desk.ok(&["move", "feeds", "d", "--under", "b"]), "d  update 2\n");
-    desk.ok(&["move", "feeds", "c", "--under", "a"]);
+    assert_eq!(desk.ok(&["edit", "feeds", "d", "--under", "b"]), "d  update 2\n");
+    desk.ok(&["edit", "feeds", "c", "--under", "a"]);
     assert_eq!(exported(&desk), "a(b(d) c)");
-    desk.ok(&["move", "feeds", "b", "--under", "c"]);
+    desk.ok(&["edit", "feeds", "b", "--under", "c"]);
     assert_eq!(exported(&desk), "a(c(b(d)))");
-    desk.ok(&["move", "feeds", "b", "--top"]);
+    desk.ok(&["edit", "feeds", "b", "--top"]);
     assert_eq!(exported(&desk), "a(c) b(d)");
     // Other properties of the outline stay, and a later edit changes only the title.
     desk.ok(&["edit", "feeds", "d", "--title", "D"]);
@@ -66,8 +66,8 @@ fn an_outline_of_a_collection_moves_with_what_is_in_it() {
 fn moves_that_cannot_be_are_refused_by_name_and_change_nothing() {
     let place = TestDirectory::new();
     let desk = outliner(&place);
-    desk.ok(&["move", "feeds", "b", "--under", "a"]);
-    desk.ok(&["move", "feeds", "c", "--under", "b"]);
+    desk.ok(&["edit", "feeds", "b", "--under", "a"]);
+    desk.ok(&["edit", "feeds", "c", "--under", "b"]);
     desk.ok(&["rm", "feeds", "d"]);
     let before = desk.ok(&["export", "feeds"]);
     for (item, to, code, said) in [
@@ -79,15 +79,15 @@ fn moves_that_cannot_be_are_refused_by_name_and_change_nothing() {
         ("a", &["--under", "d"], 1, "d is deleted, so nothing can be moved under it"),
         ("a", &["--under", "none"], 3, "there is no item none in feeds"),
         ("none", &["--top"], 3, "there is no item none in feeds"),
-        ("a", &[], 2, "required"),
+        ("a", &[], 2, "nothing to change"),
         ("b", &["--top", "--under", "c"], 2, "cannot be used with"),
     ] {
-        desk.run(&[&["move", "feeds", item], to].concat()).fails(code, said);
+        desk.run(&[&["edit", "feeds", item], to].concat()).fails(code, said);
     }
     let entry = "{\"title\":\"j\"}";
     place.write("entry.json", entry);
     desk.ok(&["add", "feeds", "--file", "entry.json", "--id", "entry"]);
-    desk.run(&["move", "feeds", "entry", "--under", "a"])
+    desk.run(&["edit", "feeds", "entry", "--under", "a"])
         .fails(1, "entry is an item in the format json, and only OPML outlines can be moved");
     let updated = |text: &str| {
         let body = text.split_once("<body>").unwrap().1;
@@ -101,7 +101,7 @@ fn a_move_and_an_edit_made_without_knowing_of_each_other_are_both_kept() {
     let place = TestDirectory::new();
     let desk = outliner(&place);
     desk.ok(&["export", "feeds", "--output", "feeds.opml"]);
-    desk.ok(&["move", "feeds", "b", "--under", "a"]);
+    desk.ok(&["edit", "feeds", "b", "--under", "a"]);
     let edit = ["file", "edit", "feeds.opml", "b", "--title", "B", "--by", "bob"];
     place.run(&edit).success(&edit);
     desk.ok(&["import", "feeds", "feeds.opml"]);
@@ -116,17 +116,17 @@ fn an_outline_of_a_file_moves_and_the_document_with_it() {
         run(&["file", "add", "feeds.opml", "--title", id, "--id", id]);
     }
     assert_eq!(nesting(&place.read("feeds.opml")), "a b c");
-    assert_eq!(run(&["file", "move", "feeds.opml", "c", "--under", "a"]), "c  update 2\n");
-    run(&["file", "move", "feeds.opml", "a", "--under", "b"]);
+    assert_eq!(run(&["file", "edit", "feeds.opml", "c", "--under", "a"]), "c  update 2\n");
+    run(&["file", "edit", "feeds.opml", "a", "--under", "b"]);
     assert_eq!(nesting(&place.read("feeds.opml")), "b(a(c))");
     place
-        .run(&["file", "move", "feeds.opml", "b", "--under", "c"])
+        .run(&["file", "edit", "feeds.opml", "b", "--under", "c"])
         .fails(1, "b cannot be moved under c, which is inside b");
-    run(&["file", "move", "feeds.opml", "c", "--top", "--by", "ann"]);
+    run(&["file", "edit", "feeds.opml", "c", "--top", "--by", "ann"]);
     assert_eq!(nesting(&place.read("feeds.opml")), "b(a) c");
     run(&["file", "add", "notes.atom", "--title", "x", "--id", "x"]);
     place
-        .run(&["file", "move", "notes.atom", "x", "--top"])
+        .run(&["file", "edit", "notes.atom", "x", "--top"])
         .fails(1, "x is an item in the format atom, and only OPML outlines can be moved");
 }
 
@@ -148,7 +148,7 @@ fn an_outline_moves_in_a_document_of_others_and_all_else_stays() {
         outline("c", "")
     );
     place.write("feeds.opml", &text);
-    let arguments = ["file", "move", "feeds.opml", "b", "--under", "c"];
+    let arguments = ["file", "edit", "feeds.opml", "b", "--under", "c"];
     place.run(&arguments).success(&arguments);
     let moved = place.read("feeds.opml");
     assert_eq!(nesting(&moved), "a c(b) furniture");

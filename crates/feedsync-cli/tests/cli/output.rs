@@ -8,7 +8,12 @@ use crate::support::{Hub, Run, TestDirectory};
 #[test]
 fn the_command_line_is_checked_before_anything_is_done() {
     let place = TestDirectory::new();
-    for wrong in [&["nothing"][..], &["list", "--wrong"], &["--data"], &["create"]] {
+    for wrong in [
+        &["nothing"][..],
+        &["collection", "list", "--wrong"],
+        &["--data"],
+        &["collection", "create"],
+    ] {
         assert_eq!(place.run(wrong).code, 2, "{wrong:?}");
     }
     assert_eq!(place.run(&["--version"]).code, 0);
@@ -50,9 +55,13 @@ fn closed_pipe_is_not_an_error() {
 fn colours_are_for_terminals_and_can_be_forced() {
     let place = TestDirectory::new();
     let desk = place.desk("desk");
-    assert!(!desk.ok(&["list"]).contains('\x1b'));
+    assert!(!desk.ok(&["collection", "list"]).contains('\x1b'));
     let with = |name: &str| {
-        let output = place.command(&["--data", "desk", "list"]).env(name, "1").output().unwrap();
+        let output = place
+            .command(&["--data", "desk", "collection", "list"])
+            .env(name, "1")
+            .output()
+            .unwrap();
         String::from_utf8(output.stdout).unwrap()
     };
     assert!(with("CLICOLOR_FORCE").contains('\x1b'));
@@ -130,11 +139,13 @@ fn help_shows_no_password_on_a_command_line() {
 fn advice_repeats_where_the_data_is() {
     let place = TestDirectory::new();
     let desk = place.desk("desk");
-    for arguments in [&["ls", "none"][..], &["set", "notes", "keep=1"], &["show", "notes", "x"]] {
+    for arguments in
+        [&["ls", "none"][..], &["collection", "set", "notes", "keep=1"], &["show", "notes", "x"]]
+    {
         let run = desk.run(arguments);
         assert!(run.err.contains("feedsync --data desk "), "{arguments:?}: {}", run.err);
     }
-    place.run(&["--data", "a b", "init"]).success(&["init"]);
+    place.run(&["--data", "a b", "store", "init"]).success(&["store", "init"]);
     let run = place.run(&["--data", "a b", "ls", "none"]);
     assert!(run.err.contains("feedsync --data 'a b' list"), "{}", run.err);
 }
@@ -145,7 +156,8 @@ fn a_full_disk_is_called_a_full_disk() {
     let place = TestDirectory::new();
     place.desk("desk");
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let output = place.command(&["--data", "desk", "list"]).stdout(full).output().unwrap();
+    let output =
+        place.command(&["--data", "desk", "collection", "list"]).stdout(full).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(5), "{said}");
     assert!(said.contains("the disk is full: make room"), "{said}");
@@ -203,7 +215,8 @@ fn debug_log_shows_each_step_of_a_sync() {
     }
     assert!(!log.contains("hyper"), "{log}");
     assert!(!sync("warn").contains("synchronised"));
-    let refused = place.command(&["list"]).env("FEEDSYNC_LOG", "=[").output().unwrap();
+    let refused =
+        place.command(&["collection", "list"]).env("FEEDSYNC_LOG", "=[").output().unwrap();
     let refused = Run::of(refused);
     assert_eq!(refused.code, 2);
     assert!(refused.err.contains("FEEDSYNC_LOG"), "{}", refused.err);

@@ -1,4 +1,4 @@
-//! The commands `user`, `token`, `grant`, `revoke`, `grants` and `audit`.
+//! The commands `user`, `user token`, `collection grant`, `collection revoke`, `collection grants` and `store audit`.
 
 use crate::support::{Run, TestDirectory, TestEndpoint, has};
 
@@ -51,7 +51,7 @@ fn users_are_added_listed_disabled_and_removed() {
     desk.ok(&["user", "promote", "otto"]);
     desk.ok(&["user", "demote", "anna"]);
     desk.ok(&["user", "remove", "robot"]);
-    desk.ok(&["token", "create", "--user", "anna"]);
+    desk.ok(&["user", "token", "create", "--user", "anna"]);
     desk.run(&["user", "remove", "anna"]).fails(2, "anna loses 0 roles and 1 token");
     desk.ok(&["user", "remove", "anna", "--yes"]);
     desk.run(&["user", "remove", "anna"]).fails(3, "there is no user anna");
@@ -115,7 +115,7 @@ fn a_typed_password_is_not_echoed() {
     };
     let (code, seen) = typed("something else");
     assert_eq!(code, Some(1), "{seen}");
-    assert!(seen.contains("not the same") && !seen.contains(PASSWORD), "{seen}");
+    assert!(seen.contains("the two entries differ") && !seen.contains(PASSWORD), "{seen}");
     let (code, seen) = typed(PASSWORD);
     assert_eq!(code, Some(0), "{seen}");
     assert!(seen.contains("added anna") && !seen.contains(PASSWORD), "{seen}");
@@ -133,9 +133,9 @@ fn read_until(from: &mut impl std::io::Read, seen: &mut String, wanted: &str) {
 fn a_token_is_shown_once_and_revoked_by_its_id() {
     let place = TestDirectory::new();
     let desk = people(&place);
-    desk.run(&["token", "create"]).fails(2, "--user");
-    desk.run(&["token", "create", "--user", "emil"]).fails(3, "no user emil");
-    let make = ["token", "create", "--user", "otto"];
+    desk.run(&["user", "token", "create"]).fails(2, "--user");
+    desk.run(&["user", "token", "create", "--user", "emil"]).fails(3, "no user emil");
+    let make = ["user", "token", "create", "--user", "otto"];
     let limited = [
         &make[..],
         &["--label", "phone", "--role", "reader", "--collection", "notes", "--expires", "90d"],
@@ -148,63 +148,66 @@ fn a_token_is_shown_once_and_revoked_by_its_id() {
     desk.run(&[&make[..], &["--role", "administrator"]].concat()).fails(2, "not a role");
     desk.run(&[&make[..], &["--expires", "soon"]].concat()).fails(2, "not a period");
     desk.run(&[&make[..], &["--collection", "none"]].concat()).fails(3, "no collection none");
-    let listed = desk.ok(&["token", "list"]);
+    let listed = desk.ok(&["user", "token", "list"]);
     assert!(!listed.contains("fsy_") && listed.contains("reader in notes"), "{listed}");
-    let tokens = desk.json(&["token", "list", "--user", "otto"]);
+    let tokens = desk.json(&["user", "token", "list", "--user", "otto"]);
     assert_eq!(tokens.as_array().unwrap().len(), 2);
     assert_eq!((&tokens[0]["label"], &tokens[0]["role"]), (&"phone".into(), &"reader".into()));
     assert_eq!((&tokens[0]["collection"], &tokens[0]["expired"]), (&"notes".into(), &false.into()));
     assert!(tokens[0]["expires"].is_string() && tokens[1]["expires"].is_null());
     let id = tokens[0]["id"].as_str().unwrap();
-    desk.run(&["token", "revoke", &id[..3]]).fails(2, "at least 4");
-    desk.ok(&["token", "revoke", &id[..8]]);
-    desk.run(&["token", "revoke", id]).fails(3, "there is no token");
-    assert_eq!(desk.json(&["token", "list"]), serde_json::json!([tokens[1]]));
+    desk.run(&["user", "token", "revoke", &id[..3]]).fails(2, "at least 4");
+    desk.ok(&["user", "token", "revoke", &id[..8]]);
+    desk.run(&["user", "token", "revoke", id]).fails(3, "there is no token");
+    assert_eq!(desk.json(&["user", "token", "list"]), serde_json::json!([tokens[1]]));
 }
 
 #[test]
 fn roles_are_granted_listed_and_revoked() {
     let place = TestDirectory::new();
     let desk = people(&place);
-    desk.ok(&["create", "photos"]);
-    assert!(desk.ok(&["grants"]).contains("nobody has a role"));
-    desk.ok(&["grant", "notes", "otto", "reader"]);
-    desk.ok(&["grant", "photos", "otto", "owner"]);
-    desk.ok(&["grant", "notes", "otto", "editor"]);
-    desk.run(&["grant", "notes", "otto", "boss"]).fails(2, "not a role");
-    desk.run(&["grant", "notes", "emil", "reader"]).fails(3, "no user emil");
-    desk.run(&["grant", "none", "otto", "reader"]).fails(3, "no collection none");
+    desk.ok(&["collection", "create", "photos"]);
+    assert!(desk.ok(&["collection", "grants"]).contains("nobody has a role"));
+    desk.ok(&["collection", "grant", "notes", "otto", "reader"]);
+    desk.ok(&["collection", "grant", "photos", "otto", "owner"]);
+    desk.ok(&["collection", "grant", "notes", "otto", "editor"]);
+    desk.run(&["collection", "grant", "notes", "otto", "boss"]).fails(2, "not a role");
+    desk.run(&["collection", "grant", "notes", "emil", "reader"]).fails(3, "no user emil");
+    desk.run(&["collection", "grant", "none", "otto", "reader"]).fails(3, "no collection none");
     let grant = |collection: &str, role: &str| serde_json::json!({ "collection": collection, "user": "otto", "role": role });
-    let all = desk.json(&["grants"]);
+    let all = desk.json(&["collection", "grants"]);
     assert_eq!(all, serde_json::json!([grant("notes", "editor"), grant("photos", "owner")]));
-    desk.ok(&["revoke", "notes", "otto"]);
-    desk.run(&["revoke", "notes", "otto"]).fails(3, "has no role");
-    assert_eq!(desk.json(&["grants", "photos"]), serde_json::json!([grant("photos", "owner")]));
-    assert_eq!(desk.json(&["grants", "notes"]), serde_json::json!([]));
-    desk.run(&["grants", "none"]).fails(3, "no collection none");
+    desk.ok(&["collection", "revoke", "notes", "otto"]);
+    desk.run(&["collection", "revoke", "notes", "otto"]).fails(3, "has no role");
+    assert_eq!(
+        desk.json(&["collection", "grants", "photos"]),
+        serde_json::json!([grant("photos", "owner")])
+    );
+    assert_eq!(desk.json(&["collection", "grants", "notes"]), serde_json::json!([]));
+    desk.run(&["collection", "grants", "none"]).fails(3, "no collection none");
 }
 
 #[test]
 fn record_lists_actions_newest_first() {
     let place = TestDirectory::new();
     let desk = people(&place);
-    let token = desk.ok(&["token", "create", "--user", "otto", "--label", "phone"]);
-    desk.ok(&["grant", "notes", "otto", "editor"]);
+    let token = desk.ok(&["user", "token", "create", "--user", "otto", "--label", "phone"]);
+    desk.ok(&["collection", "grant", "notes", "otto", "editor"]);
     let id = desk.add("Milk", "two litres");
-    desk.ok(&["set", "notes", "public=true"]);
-    desk.ok(&["rename", "notes", "shopping"]);
-    let log = desk.json(&["audit"]);
+    desk.ok(&["collection", "set", "notes", "public=true"]);
+    desk.ok(&["collection", "rename", "notes", "shopping"]);
+    let log = desk.json(&["store", "audit"]);
     let actions: Vec<_> = log.as_array().unwrap().iter().map(|act| act["action"].clone()).collect();
     assert_eq!(&actions[..2], ["set", "set"]);
     assert_eq!(&actions[3..], ["grant", "issue token", "add user", "add user", "create"]);
     assert_eq!((&log[2]["item"], &log[2]["collection"]), (&id.into(), &"notes".into()));
     assert!(log.as_array().unwrap().iter().all(|act| act["address"] == "local"));
-    let told = desk.ok(&["audit", "--limit", "1000"]);
+    let told = desk.ok(&["store", "audit", "--limit", "1000"]);
     assert!(!told.contains(token.trim_end()) && !told.contains(PASSWORD), "{told}");
-    assert_eq!(desk.json(&["audit", "--limit", "2"]).as_array().unwrap().len(), 2);
-    assert_eq!(desk.json(&["audit", "--limit", "0"]), serde_json::json!([]));
-    assert_eq!(desk.json(&["audit", "--user", "otto"]), serde_json::json!([]));
+    assert_eq!(desk.json(&["store", "audit", "--limit", "2"]).as_array().unwrap().len(), 2);
+    assert_eq!(desk.json(&["store", "audit", "--limit", "0"]), serde_json::json!([]));
+    assert_eq!(desk.json(&["store", "audit", "--user", "otto"]), serde_json::json!([]));
     // The record shows the name that the collection had at that time.
-    let of_notes = desk.json(&["audit", "--collection", "notes"]);
+    let of_notes = desk.json(&["store", "audit", "--collection", "notes"]);
     assert_eq!(of_notes.as_array().unwrap().len(), 5, "{of_notes}");
 }

@@ -54,11 +54,11 @@ fn sign_in_page_is_never_taken_for_success_and_nothing_is_lost() {
     desk.ok(&["sync", "notes", &notes]);
     desk.ok(&["log", "create", &log]);
     desk.ok(&["log", "append", &log, "first"]);
-    desk.ok(&["log", "sync", &log, "copy"]);
+    desk.ok(&["log", "pull", &log, "copy"]);
     desk.ok(&["reader", "subscribe", "https://example.org/before"]);
     desk.ok(&["reader", "sync", &reading]);
     output("curl", &["-sS", "-X", "PUT", &format!("{}/couch/papers", hub.url)], &place.path(""));
-    desk.ok(&["replicate", &database, "papers", "--create"]);
+    desk.ok(&["database", "replicate", &database, "papers", "--create"]);
     desk.add("Behind", "the portal");
     desk.ok(&["reader", "subscribe", "https://example.org/behind"]);
     let copy = place.read("copy");
@@ -67,24 +67,24 @@ fn sign_in_page_is_never_taken_for_success_and_nothing_is_lost() {
         &["sync", "notes", &notes],
         &["sync", "notes", &at("/collections/never-seen")],
         &["sync", "notes", &notes, "--push"],
-        &["follow", "notes", "--yes"],
+        &["remote", "discover", "notes", "--yes"],
         &["log", "append", &log, "second"],
         &["log", "create", &new],
         &["log", "tail", &log],
-        &["log", "sync", &log, "copy"],
-        &["log", "sync", &log, "fresh"],
+        &["log", "pull", &log, "copy"],
+        &["log", "pull", &log, "fresh"],
         &["log", "compact", &log],
         &["log", "snapshot", &log],
         &["log", "verify", &log],
         &["reader", "sync", &reading],
         &["reader", "sync"],
         &["reader", "import", &notes],
-        &["login", &portal.url, "--stdin"],
+        &["remote", "login", &portal.url, "--stdin"],
         &["import", "notes", &notes],
-        &["validate", &notes],
-        &["convert", &notes, "--to", "json"],
-        &["replicate", "papers", &database],
-        &["replicate", "papers", &at("/couch/other"), "--create"],
+        &["file", "validate", &notes],
+        &["file", "convert", &notes, "--to", "json"],
+        &["database", "replicate", "papers", &database],
+        &["database", "replicate", "papers", &at("/couch/other"), "--create"],
     ];
     for (index, (name, _, _, body)) in INTERCEPTIONS.iter().enumerate() {
         portal.stands_between(index);
@@ -107,7 +107,7 @@ fn sign_in_page_is_never_taken_for_success_and_nothing_is_lost() {
     let lines = desk.ok(&["log", "tail", &log]);
     let told = |line: &str| lines.lines().filter(|found| *found == line).count();
     assert_eq!((told("one"), told("two")), (1, 1), "{lines}");
-    desk.ok(&["log", "sync", &log, "copy"]);
+    desk.ok(&["log", "pull", &log, "copy"]);
     assert_eq!(place.read("copy"), lines);
     desk.ok(&["log", "create", &new]);
     assert_eq!(desk.json(&["reader", "sync"])["appended"], 1);
@@ -116,10 +116,10 @@ fn sign_in_page_is_never_taken_for_success_and_nothing_is_lost() {
     desk.ok(&["sync", "notes", &notes]);
     assert_eq!(titles(&home), ["\"Before\"", "\"Behind\""]);
     assert_eq!(desk.state(), home.state());
-    desk.ok(&["replicate", "papers", &database]);
+    desk.ok(&["database", "replicate", "papers", &database]);
 }
 
-/// `subscribe` makes no request, so a portal cannot mislead it. The first synchronisation reports the portal.
+/// `remote subscribe` makes no request, so a portal cannot mislead it. The first synchronisation reports the portal.
 #[test]
 fn subscription_behind_a_portal_is_recorded_and_its_first_sync_fails() {
     let place = TestDirectory::new();
@@ -131,10 +131,10 @@ fn subscription_behind_a_portal_is_recorded_and_its_first_sync_fails() {
     let notes = format!("{}/collections/notes", portal.url);
     for (index, (name, ..)) in INTERCEPTIONS.iter().enumerate() {
         portal.stands_between(index);
-        assert_eq!(bounded(&place, &["subscribe", "notes", &notes], name).code, 0);
+        assert_eq!(bounded(&place, &["remote", "subscribe", "notes", &notes], name).code, 0);
         let run = bounded(&place, &["sync", "notes"], name);
         assert_eq!(run.code, 4, "{name}: {run:?}");
-        desk.ok(&["unsubscribe", "notes", &notes]);
+        desk.ok(&["remote", "unsubscribe", "notes", &notes]);
     }
 }
 

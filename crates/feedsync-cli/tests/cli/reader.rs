@@ -90,7 +90,7 @@ fn complete_state_is_exported_and_imported() {
 fn a_reader_is_kept_by_one_log_unless_it_begins_again() {
     let place = TestDirectory::new();
     let desk = place.desk("desk");
-    desk.ok(&["create", "more"]);
+    desk.ok(&["collection", "create", "more"]);
     desk.ok(&["reader", "subscribe", FEED]);
     assert_eq!(desk.run(&["reader", "sync"]).code, 2);
     desk.ok(&["reader", "sync", "notes"]);
@@ -108,7 +108,7 @@ fn changes_without_effect_are_not_recorded() {
     desk.ok(&["reader", "subscribe", "https://other.example/feed"]);
     desk.ok(&["reader", "sync", "notes"]);
     desk.ok(&["reader", "subscribe", FEED]);
-    assert_eq!(desk.ok(&["reader", "subscribe", FEED]), "it is so already\n");
+    assert_eq!(desk.ok(&["reader", "subscribe", FEED]), "there is nothing to change\n");
     assert_eq!(desk.json(&["reader", "mark", FEED, "--read", "a"])["waiting"], 2);
     assert_eq!(desk.json(&["reader", "mark", FEED, "--unread", "a"])["waiting"], 2);
     // Without the date of the article, it is unknown whether the mark "all up to now" covers it.

@@ -1,4 +1,4 @@
-//! Settings of collections: the commands `create`, `set`, `settings` and `purge`.
+//! Settings of collections: the commands `collection create`, `collection set`, `collection settings` and `store purge`.
 
 use crate::support::TestDirectory;
 
@@ -14,6 +14,7 @@ fn a_collection_is_created_with_settings() {
     );
     place.write("topics.json", "{\"fixed\": false, \"list\": [{\"term\": \"sea\"}]}");
     desk.ok(&[
+        "collection",
         "create",
         "photos",
         "--accept",
@@ -27,7 +28,7 @@ fn a_collection_is_created_with_settings() {
         "--set",
         "keep.age=365d",
     ]);
-    let settings = desk.json(&["settings", "photos"]);
+    let settings = desk.json(&["collection", "settings", "photos"]);
     assert_eq!(settings["accept"], serde_json::json!(["image/*", "video/mp4"]));
     assert_eq!(
         settings["categories"],
@@ -36,23 +37,23 @@ fn a_collection_is_created_with_settings() {
         ] })
     );
     assert_eq!((&settings["public"], &settings["keep"]["age"]), (&true.into(), &"365d".into()));
-    desk.ok(&["create", "open", "--categories", "topics.json"]);
-    assert_eq!(desk.json(&["settings", "open"])["categories"]["fixed"], false);
-    desk.run(&["create", "a", "--accept", "image"]).fails(2, "media range");
-    desk.run(&["create", "a", "--categories", "none.xml"]).fails(3, "no such file");
+    desk.ok(&["collection", "create", "open", "--categories", "topics.json"]);
+    assert_eq!(desk.json(&["collection", "settings", "open"])["categories"]["fixed"], false);
+    desk.run(&["collection", "create", "a", "--accept", "image"]).fails(2, "media range");
+    desk.run(&["collection", "create", "a", "--categories", "none.xml"]).fails(3, "no such file");
     place.write("wrong.xml", "<feed/>");
-    desk.run(&["create", "a", "--categories", "wrong.xml"]).fails(1, "wrong.xml:1:1");
+    desk.run(&["collection", "create", "a", "--categories", "wrong.xml"]).fails(1, "wrong.xml:1:1");
     place.write("wrong.json", "{\"list\": [{}]}");
-    desk.run(&["create", "a", "--categories", "wrong.json"]).fails(1, "term");
-    desk.run(&["create", "a", "--set", "public"]).fails(2, "NAME=VALUE");
-    desk.run(&["settings", "a"]).fails(3, "no collection a");
+    desk.run(&["collection", "create", "a", "--categories", "wrong.json"]).fails(1, "term");
+    desk.run(&["collection", "create", "a", "--set", "public"]).fails(2, "NAME=VALUE");
+    desk.run(&["collection", "settings", "a"]).fails(3, "no collection a");
 }
 
 #[test]
 fn settings_are_changed_all_or_none() {
     let place = TestDirectory::new();
     let desk = place.desk("desk");
-    let fresh = desk.json(&["settings", "notes"]);
+    let fresh = desk.json(&["collection", "settings", "notes"]);
     assert_eq!(fresh["accept"], serde_json::json!(["application/atom+xml;type=entry"]));
     let all = [
         "accept=image/*, text/plain",
@@ -72,12 +73,12 @@ fn settings_are_changed_all_or_none() {
         "rights=Nobody's",
         "author=Ann",
     ];
-    let shown = desk.ok(&[&["set", "notes"][..], &all].concat());
+    let shown = desk.ok(&[&["collection", "set", "notes"][..], &all].concat());
     for (name, value) in [("keep.tombstones", "36h"), ("accept", "image/*,text/plain")] {
         let said = shown.lines().find(|line| line.starts_with(name)).unwrap();
         assert!(said.ends_with(value), "{said}");
     }
-    let settings = desk.json(&["settings", "notes"]);
+    let settings = desk.json(&["collection", "settings", "notes"]);
     assert_eq!(
         settings["keep"],
         serde_json::json!({"age": "90d", "count": 5, "tombstones": "36h"})
@@ -114,10 +115,10 @@ fn settings_are_changed_all_or_none() {
         ("drafts", 2, "NAME=VALUE"),
         ("categories=none.xml", 3, "no such file"),
     ] {
-        let run = desk.run(&["set", "notes", "public=false", wrong]);
+        let run = desk.run(&["collection", "set", "notes", "public=false", wrong]);
         run.fails(code, said);
         assert!(!run.err.contains(['{', '[']), "{}", run.err);
-        assert_eq!(desk.json(&["settings", "notes"]), settings, "{wrong}");
+        assert_eq!(desk.json(&["collection", "settings", "notes"]), settings, "{wrong}");
     }
     let names = [
         "accept",
@@ -140,12 +141,12 @@ fn settings_are_changed_all_or_none() {
         "markup",
     ];
     let taken_back: Vec<_> = names.iter().map(|name| format!("{name}=default")).collect();
-    let mut arguments = vec!["set", "notes"];
+    let mut arguments = vec!["collection", "set", "notes"];
     arguments.extend(taken_back.iter().map(String::as_str));
     desk.ok(&arguments);
-    assert_eq!(desk.json(&["settings", "notes"]), fresh);
-    desk.ok(&["set", "notes", "accept=none"]);
-    assert_eq!(desk.json(&["settings", "notes"])["accept"], serde_json::json!([]));
+    assert_eq!(desk.json(&["collection", "settings", "notes"]), fresh);
+    desk.ok(&["collection", "set", "notes", "accept=none"]);
+    assert_eq!(desk.json(&["collection", "settings", "notes"])["accept"], serde_json::json!([]));
 }
 
 #[test]
@@ -155,13 +156,13 @@ fn items_past_the_retention_limit_are_purged() {
     for title in ["one", "two", "three"] {
         desk.add(title, "x");
     }
-    assert_eq!(desk.json(&["purge", "notes"])["purged"], 0);
-    desk.ok(&["set", "notes", "keep.count=1"]);
+    assert_eq!(desk.json(&["store", "purge", "notes"])["purged"], 0);
+    desk.ok(&["collection", "set", "notes", "keep.count=1"]);
     // Items that were never shown to others stay.
-    assert_eq!(desk.json(&["purge", "notes"])["purged"], 0);
+    assert_eq!(desk.json(&["store", "purge", "notes"])["purged"], 0);
     desk.ok(&["export", "notes", "--to", "atom", "--output", "notes.atom"]);
-    assert_eq!(desk.json(&["purge", "notes"])["purged"], 2);
+    assert_eq!(desk.json(&["store", "purge", "notes"])["purged"], 2);
     assert_eq!(desk.json(&["ls", "notes"])[0]["title"], "three");
     assert_eq!(desk.json(&["ls", "notes"]).as_array().unwrap().len(), 1);
-    desk.run(&["purge", "none"]).fails(3, "no collection none");
+    desk.run(&["store", "purge", "none"]).fails(3, "no collection none");
 }

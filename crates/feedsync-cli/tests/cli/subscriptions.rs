@@ -39,7 +39,7 @@ fn subscriptions_keep_the_position_that_the_user_chose() {
     );
     assert_eq!(
         subscribe(&["https://c.example/", "--after", "https://a.example/"]),
-        "it is so already\n"
+        "there is nothing to change\n"
     );
     subscribe(&["https://a.example/", "--top", "--no-title"]);
     let list = desk.json(&["reader", "list"]);
@@ -85,12 +85,12 @@ fn a_feed_is_followed_to_its_new_address_and_back() {
     let new = "https://blog.example/feed";
     desk.ok(&["reader", "subscribe", FEED, "--title", "News"]);
     desk.ok(&["reader", "star", FEED, "urn:x:1"]);
-    assert_eq!(desk.json(&["reader", "move", FEED, new])["changed"], 1);
-    assert_eq!(desk.ok(&["reader", "move", FEED, new]), "it is so already\n");
+    assert_eq!(desk.json(&["reader", "relocate", FEED, new])["changed"], 1);
+    assert_eq!(desk.ok(&["reader", "relocate", FEED, new]), "there is nothing to change\n");
     let articles = desk.json(&["reader", "articles", FEED]);
     assert_eq!((&articles[0]["feed"], &articles[0]["feed_title"]), (&new.into(), &"News".into()));
     assert_eq!(listed(&desk), "b");
-    desk.ok(&["reader", "move", new, FEED]);
+    desk.ok(&["reader", "relocate", new, FEED]);
     assert_eq!(listed(&desk), "e");
     assert_eq!(desk.json(&["reader", "articles"])[0]["feed"], FEED);
 }

@@ -8,8 +8,8 @@ import { scenario } from './suite.mjs';
 /** Starts a hub whose collection `notes` is also a database; returns the hub and the address of the database. */
 async function house(place, format = 'json') {
   const hub = await place.ownHub([], (hub) => {
-    hub.run(['create', 'notes', '--format', format]);
-    hub.run(['set', 'notes', 'documents=true']);
+    hub.run(['collection', 'create', 'notes', '--format', format]);
+    hub.run(['collection', 'set', 'notes', 'documents=true']);
   });
   place.name = 'notes';
   const url = place.url;
@@ -144,8 +144,8 @@ scenario('an entry of a feed is a document, and stays one', async (place) => {
   assert.equal(document['fs:native'].format, 'atom');
   // After a replication to another hub and back, it is the same entry.
   const again = await place.ownHub([], (other) => {
-    other.run(['create', 'notes', '--format', 'atom']);
-    other.run(['set', 'notes', 'documents=true']);
+    other.run(['collection', 'create', 'notes', '--format', 'atom']);
+    other.run(['collection', 'set', 'notes', 'documents=true']);
   });
   await until('it is opened', async () => (await fetch(place.url)).ok);
   await push(client, place.remote());
@@ -220,17 +220,17 @@ scenario('the database of a collection is no database of its own', async (place)
   add(hub, 'milk');
   await until('it is a document', async () => (await remote.info()).doc_count === 1);
   // While `documents` is off, no change is copied. When it is on again, copying continues from its last position.
-  hub.run(['set', 'notes', 'documents=false']);
+  hub.run(['collection', 'set', 'notes', 'documents=false']);
   await new Promise((later) => setTimeout(later, 1_500));
   add(hub, 'bread');
   await remote.put({ _id: 'rye' });
   await new Promise((later) => setTimeout(later, 300));
   assert.deepEqual([(await remote.info()).doc_count, items(hub).length], [2, 2]);
-  hub.run(['set', 'notes', 'documents=true']);
+  hub.run(['collection', 'set', 'notes', 'documents=true']);
   await until('both have all', async () => {
     return (await remote.info()).doc_count === 3 && items(hub).length === 3;
   });
-  hub.run(['set', 'notes', 'documents=false']);
+  hub.run(['collection', 'set', 'notes', 'documents=false']);
   await remote.destroy();
 });
 
@@ -239,7 +239,7 @@ scenario('who makes a collection of the name of a database does not get at it', 
   place.name = 'notes';
   const remote = place.remote();
   await remote.put({ _id: 'secret' });
-  hub.run(['create', 'notes']);
-  assert.throws(() => hub.run(['set', 'notes', 'documents=true']), /there is a database notes/);
+  hub.run(['collection', 'create', 'notes']);
+  assert.throws(() => hub.run(['collection', 'set', 'notes', 'documents=true']), /there is a database notes/);
   assert.equal(items(hub).length, 0);
 });

@@ -25,7 +25,7 @@ export class Hub {
     hub.settings = settings;
     hub.port = 0;
     running.add(hub);
-    hub.run(['init', '--endpoint', 'hub']);
+    hub.run(['store', 'init', '--endpoint', 'hub']);
     prepare(hub);
     await hub.again();
     return hub;

@@ -1,4 +1,4 @@
-// The command `feedsync replicate` with servers of the protocol: a hub, and pouchdb-server from npm.
+// The command `feedsync database replicate` with servers of the protocol: a hub, and pouchdb-server from npm.
 
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
@@ -11,9 +11,9 @@ import { filled } from './filled.mjs';
 import { edit, push, same, until } from './replicas.mjs';
 import { PouchDB, modules, scenario } from './suite.mjs';
 
-/** Runs `feedsync replicate` on the data of the hub; returns its report and its exit code. */
+/** Runs `feedsync database replicate` on the data of the hub; returns its report and its exit code. */
 function replicate(place, ...rest) {
-  const options = ['--data', place.hub.data, '--json', 'replicate', ...rest];
+  const options = ['--data', place.hub.data, '--json', 'database', 'replicate', ...rest];
   return new Promise((done) => {
     execFile(place.hub.feedsync, options, (error, stdout, stderr) => {
       done({ code: error?.code ?? 0, said: stderr, ...(stdout && JSON.parse(stdout)) });
@@ -84,7 +84,7 @@ scenario('the program goes on until it is stopped, also while its hub is away', 
   const hub = place.remote();
   const copy = `${place.url}-copy`;
   await hub.put({ _id: 'first' });
-  const options = ['--data', place.hub.data, 'replicate', place.url, copy, '--create', '--continuous'];
+  const options = ['--data', place.hub.data, 'database', 'replicate', place.url, copy, '--create', '--continuous'];
   const live = spawn(place.hub.feedsync, options, { stdio: 'ignore' });
   place.while({ cancel: () => live.kill('SIGKILL') });
   const has = (id) => until(`${id} is there`, async () => (await fetch(`${copy}/${id}`)).ok, 10_000);

@@ -169,13 +169,13 @@ scenario('a hub that is restored from a backup is read anew', async (place) => {
   await store(place.remote(), documents(10));
   await pull(client, place.remote());
   const backup = `${hub.data}/backup`;
-  hub.run(['backup', backup]);
+  hub.run(['store', 'backup', backup]);
   for (let count = 0; count < 5; count += 1) await place.remote().put({ _id: `lost-${count}` });
   await pull(client, place.remote());
   await hub.kill();
   const { data, port } = hub;
   hub.data = `${data}/restored`;
-  hub.run(['restore', '--from', backup]);
+  hub.run(['store', 'restore', '--from', backup]);
   await hub.again();
   hub.data = data;
   assert.equal(hub.port, port);

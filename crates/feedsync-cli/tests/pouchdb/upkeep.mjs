@@ -214,11 +214,11 @@ scenario('what all notes depend on outlives a power cut, and is in backups', asy
   await hub.again();
   assert.deepEqual(await told(), before);
   const backup = `${hub.data}/backup`;
-  hub.run(['backup', backup]);
+  hub.run(['store', 'backup', backup]);
   await hub.kill();
   const { data } = hub;
   hub.data = `${data}/restored`;
-  hub.run(['restore', '--from', backup]);
+  hub.run(['store', 'restore', '--from', backup]);
   await hub.again();
   hub.data = data;
   assert.deepEqual(await told(), before);

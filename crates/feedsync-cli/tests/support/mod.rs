@@ -93,15 +93,15 @@ impl TestDirectory {
     /// Creates an endpoint in the data directory of that name, with an empty collection `notes`.
     pub(crate) fn desk(&self, name: &'static str) -> TestEndpoint<'_> {
         let desk = TestEndpoint { place: self, name };
-        desk.ok(&["init", "--endpoint", name]);
-        desk.ok(&["create", "notes"]);
+        desk.ok(&["store", "init", "--endpoint", name]);
+        desk.ok(&["collection", "create", "notes"]);
         desk
     }
 
     /// Creates an endpoint without collections.
     pub(crate) fn bare(&self, name: &'static str) -> TestEndpoint<'_> {
         let desk = TestEndpoint { place: self, name };
-        desk.ok(&["init", "--endpoint", name]);
+        desk.ok(&["store", "init", "--endpoint", name]);
         desk
     }
 }

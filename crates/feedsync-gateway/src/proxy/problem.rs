@@ -85,7 +85,7 @@ impl Problem {
             "Damaged data",
             "the stored copy is damaged on the disk of the gateway and is not served; the gateway \
              fetches it again when its server can be reached. Try again then, and check the disk \
-             with `feedsync doctor`",
+             with `feedsync store doctor`",
         )
     }
 }

@@ -9,12 +9,12 @@ use feedsync_endpoint::{FeedDocument, FileAuthor};
 use feedsync_formats::suffix;
 use feedsync_store::{Environment as _, SystemEnvironment};
 
-use super::Edited;
-use crate::arguments;
+use super::edited::Edited;
 use crate::commands::add::{NewItem, report_id};
 use crate::edited_file;
 use crate::failure::Failure;
 use crate::source::NetworkAccess;
+use crate::values;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,17 +23,17 @@ Examples:
   feedsync file add contacts --format json --title Anna
 ";
 
-/// Add an item to the feed in a file, and print its id and nothing else
+/// Add an item to the feed in a file, and print its id
 ///
-/// The feed begins with its first item if there is no such file. A new feed is in the format that the name ends
-/// with: .atom, .rss, .opml, .json, or .xml for other XML.
+/// If the file does not exist, the command creates it. The suffix names the format of a new feed: .atom, .rss, .opml,
+/// .json, or .xml for other XML (pox).
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Add {
     #[command(flatten)]
     edited: Edited,
-    /// The format of a new feed [default: as the name of the file ends]
-    #[arg(long, value_name = "FORMAT", value_parser = arguments::format())]
+    /// Format of a new feed [default: that of the suffix]
+    #[arg(long, value_name = "FORMAT", value_parser = values::format())]
     format: Option<Format>,
     #[command(flatten)]
     new: NewItem,

@@ -17,12 +17,12 @@ Examples:
 
 /// Show the conflicts of the feed in a file
 ///
-/// Two edits made without knowing of each other are both kept. The winner is what everybody sees for now,
-/// the same everywhere; the others are numbered from 1, for `file resolve --take`.
+/// Two concurrent edits of an item are both kept. All copies show the same one, the winner. The others are numbered
+/// from 1, for `file resolve --take`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Conflicts {
-    /// The feed: a file, '-' for standard input, or an address
+    /// Feed: a file, '-' for standard input, or an address
     #[arg(value_name = "FILE|URL")]
     file: String,
 }

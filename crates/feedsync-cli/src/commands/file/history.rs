@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::ShownItem;
+use super::edited::ShownItem;
 use crate::commands::history::drawn;
 use crate::failure::Failure;
 use crate::output;
@@ -16,7 +16,7 @@ Examples:
 
 /// Show who changed an item of the feed in a file and when, as a graph
 ///
-/// It is drawn as `history` draws that of a collection. Each edit in a file is signed NAME.file-DIGEST.
+/// The graph is that of `history`. Each edit in a file is signed NAME.file-DIGEST.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct History {

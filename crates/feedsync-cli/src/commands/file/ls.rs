@@ -21,13 +21,13 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Ls {
-    /// The feed: a file, '-' for standard input, or an address
+    /// Feed: a file, '-' for standard input, or an address
     #[arg(value_name = "FILE|URL")]
     file: String,
     /// Show deleted items too
     #[arg(long)]
     all: bool,
-    /// Show only items that hold TEXT; upper and lower case are one for a to z
+    /// Show only items that contain TEXT. Case is ignored for a to z
     #[arg(long, value_name = "TEXT")]
     search: Option<String>,
 }

@@ -2,7 +2,7 @@
 
 use clap::{ArgGroup, Args};
 
-use super::EditedItem;
+use super::edited::EditedItem;
 use crate::commands::choice::Choice;
 use crate::failure::Failure;
 use crate::source::NetworkAccess;
@@ -17,8 +17,8 @@ Examples:
 
 /// Resolve all conflicts of an item of the feed in a file, or some of them
 ///
-/// The resolution is an edit like any other: whoever merges the file has it too. Edits that did not know of it are
-/// new conflicts.
+/// The resolution is an edit, which others receive when they merge the file. Concurrent edits that are merged later
+/// are new conflicts.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("keep")

@@ -3,7 +3,7 @@
 use clap::Args;
 use feedsync_core::Edit;
 
-use super::EditedItem;
+use super::edited::EditedItem;
 use crate::commands::rm::{Deletion, check_not_deleted};
 use crate::failure::Failure;
 
@@ -15,7 +15,7 @@ Examples:
 
 /// Delete an item of the feed in a file
 ///
-/// A tombstone stays, so that everybody else learns of it; `file undelete` brings the item back.
+/// A tombstone stays, so that a merge deletes the item in other copies, too. `file undelete` brings the item back.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Rm {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::ShownItem;
+use super::edited::ShownItem;
 use crate::commands::show::shown;
 use crate::edited_file::file_command;
 use crate::failure::Failure;

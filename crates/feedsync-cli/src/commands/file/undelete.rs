@@ -3,7 +3,7 @@
 use clap::Args;
 use feedsync_core::Base;
 
-use super::EditedItem;
+use super::edited::EditedItem;
 use crate::commands::content::Content;
 use crate::commands::undelete::undeletion;
 use crate::failure::Failure;
@@ -18,7 +18,7 @@ Examples:
 
 /// Bring a deleted item of the feed in a file back as it was, or with new content
 ///
-/// Some publishers delete the content with the item. Then it has to be given.
+/// Some publishers delete the content with the item. Such an item needs new content.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Undelete {

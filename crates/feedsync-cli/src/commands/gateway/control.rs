@@ -8,10 +8,10 @@ use feedsync_gateway::control::{Client, ClientError};
 use http::{Method, StatusCode};
 use serde_json::Value;
 
-use crate::arguments::socket;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output;
+use crate::values::socket;
 
 /// Directory of the gateway within the data directory.
 const DIRECTORY: &str = "gateway";
@@ -24,7 +24,7 @@ pub(crate) fn directory(data: &Path) -> PathBuf {
 /// Which gateway is meant.
 #[derive(Debug, Args)]
 pub(crate) struct Which {
-    /// Where the gateway is controlled [default: as it wrote into its data directory]
+    /// Control address of the gateway [default: the one that the gateway wrote into its data directory]
     #[arg(long, value_name = "ADDRESS", value_parser = socket)]
     control: Option<SocketAddr>,
 }

@@ -18,11 +18,11 @@ Examples:
   feedsync gateway errors --json
 ";
 
-/// Show what went wrong and nobody has cleared
+/// Show the errors that nobody has cleared
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Errors {
-    /// Show this one whole
+    /// Number of an error to show with all details
     error: Option<u64>,
     #[command(flatten)]
     which: Which,
@@ -35,17 +35,17 @@ Examples:
   feedsync gateway retry --all         # every edit that waits or is held
 ";
 
-/// Make an edit again that was refused, or release one that waits
+/// Send an edit again that a server refused, or one that waits
 #[derive(Debug, Args)]
 #[command(after_help = RETRY_EXAMPLES)]
 pub(crate) struct Retry {
-    /// The number of the error
+    /// Number of the error in `gateway errors`
     #[arg(required_unless_present_any = ["waiting", "all"])]
     error: Option<u64>,
-    /// Try an edit now that waits in the outbox
+    /// Send this edit of the outbox now
     #[arg(long, value_name = "EDIT", conflicts_with = "error")]
     waiting: Option<u64>,
-    /// Try all edits now that wait in the outbox, for whatever reason
+    /// Send all edits of the outbox now
     #[arg(long, conflicts_with_all = ["error", "waiting"])]
     all: bool,
     #[command(flatten)]
@@ -58,13 +58,13 @@ Examples:
   feedsync gateway resume https://example.org/feed.atom
 ";
 
-/// Clear an error; an edit that was refused is gone then, a subscription that failed may be resumed
+/// Clear an error, and with it the edit that was refused; a failed subscription can be resumed then
 #[derive(Debug, Args)]
 #[command(after_help = CLEAR_EXAMPLES)]
 pub(crate) struct Clear {
-    /// The number of the error
+    /// Number of the error in `gateway errors`
     error: u64,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
     #[command(flatten)]

@@ -13,7 +13,7 @@ Examples:
   feedsync gateway refresh
 ";
 
-/// Fetch everything now that is not paused, and try what waits
+/// Fetch all feeds that are not paused, and send queued edits now
 #[derive(Debug, Args)]
 #[command(after_help = REFRESH_EXAMPLES)]
 pub(crate) struct Refresh {
@@ -26,7 +26,7 @@ Examples:
   feedsync gateway offline             # on a train, on a metered connection
 ";
 
-/// Stay off the network, until told otherwise: what is stored is read, edits wait
+/// Work offline until `gateway online` or `gateway auto`: serve stored feeds, and queue edits
 #[derive(Debug, Args)]
 #[command(after_help = OFFLINE_EXAMPLES)]
 pub(crate) struct Offline {
@@ -39,7 +39,7 @@ Examples:
   feedsync gateway online              # the network has come back this moment
 ";
 
-/// Use the network, and try servers now that were not reached
+/// Use the network, and try unreachable servers again now
 #[derive(Debug, Args)]
 #[command(after_help = ONLINE_EXAMPLES)]
 pub(crate) struct Online {
@@ -52,7 +52,7 @@ Examples:
   feedsync gateway auto
 ";
 
-/// Use the network whenever there is one
+/// Use the network whenever it is available
 #[derive(Debug, Args)]
 #[command(after_help = AUTO_EXAMPLES)]
 pub(crate) struct Auto {
@@ -64,7 +64,7 @@ impl Refresh {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let gateway = self.which.gateway(context)?;
         gateway.post("/refresh").await?;
-        gateway.done(&json!({ "refreshed": true }), "everything that is not paused is fetched now")
+        gateway.done(&json!({ "refreshed": true }), "all feeds that are not paused are fetched now")
     }
 }
 

@@ -1,4 +1,4 @@
-//! `feedsync gateway outbox` and `feedsync gateway drop`
+//! `feedsync gateway outbox` and `feedsync gateway cancel`
 
 use clap::Args;
 use feedsync_bitsy::time::Time;
@@ -18,9 +18,9 @@ Examples:
   feedsync gateway outbox --json
 ";
 
-/// Show the edits that are on their way to their servers, and why each of them waits
+/// Show the edits that are queued for their servers, and why each of them waits
 ///
-/// Changes that newsreaders made, such as articles marked as read, are counted for each server.
+/// Changes that newsreaders made, such as articles marked as read, are counted by server.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Outbox {
@@ -28,18 +28,18 @@ pub(crate) struct Outbox {
     which: Which,
 }
 
-const DROP_EXAMPLES: &str = "\
+const CANCEL_EXAMPLES: &str = "\
 Examples:
-  feedsync gateway drop 3              # its number, as `gateway outbox` shows it
+  feedsync gateway cancel 3              # its number, as `gateway outbox` shows it
 ";
 
-/// Give up an edit that is on its way, with what was made on it
+/// Cancel a queued edit, and the edits that are based on it
 #[derive(Debug, Args)]
-#[command(after_help = DROP_EXAMPLES)]
-pub(crate) struct Drop {
-    /// The number of the edit
+#[command(after_help = CANCEL_EXAMPLES)]
+pub(crate) struct Cancel {
+    /// Number of the edit in `gateway outbox`
     edit: u64,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
     #[command(flatten)]
@@ -68,7 +68,7 @@ impl Outbox {
         let changes: Vec<_> =
             changes.as_array().into_iter().flatten().map(of_newsreaders).collect();
         if rows.is_empty() && changes.is_empty() {
-            return output::line("no edit is on its way");
+            return output::line("no edit is queued");
         }
         if !rows.is_empty() {
             let headings = ["NUMBER", "METHOD", "STANDS", "TRIES", "ADDRESS", "IT"];
@@ -98,18 +98,19 @@ fn why(edit: &Value) -> String {
     out
 }
 
-impl Drop {
+impl Cancel {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         let gateway = self.which.gateway(context)?;
         let edits = gateway.get("/outbox").await?;
         let is_it = |edit: &&Value| shown(&edit["id"]) == self.edit.to_string();
         if let Some(edit) = edits.as_array().into_iter().flatten().find(is_it) {
             let (method, location) = (shown(&edit["method"]), shown(&edit["location"]));
-            let loss =
-                format!("the edit and what was made on it are gone then: {method} {location}");
+            let loss = format!(
+                "the edit and the edits that are based on it will be lost: {method} {location}"
+            );
             confirm(&loss, self.yes)?;
         }
         gateway.ask(Method::DELETE, &format!("/outbox/{}", self.edit), None).await?;
-        gateway.done(&json!({ "dropped": self.edit }), &format!("edit {} is given up", self.edit))
+        gateway.done(&json!({ "dropped": self.edit }), &format!("edit {} is cancelled", self.edit))
     }
 }

@@ -14,9 +14,9 @@ Examples:
   feedsync gateway status --json
 ";
 
-/// Show the subscriptions of the gateway that runs, and whether it uses the network
+/// Show the subscriptions of the running gateway, and whether it uses the network
 ///
-/// The last line is a link that lets one browser in, once: there are pages with the same and more.
+/// The last line is a link to the pages of the gateway, which signs one browser in, once.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Status {
@@ -30,7 +30,7 @@ Examples:
   xdg-open \"$(feedsync gateway open)\"
 ";
 
-/// Print a link that lets one browser in, once, to the pages of the gateway
+/// Print a link to the pages of the gateway, which signs one browser in, once
 #[derive(Debug, Args)]
 #[command(after_help = OPEN_EXAMPLES)]
 pub(crate) struct Open {

@@ -17,24 +17,23 @@ Examples:
   feedsync gateway subscribe https://example.org/private --header \"Authorization: Bearer $TOKEN\"
 ";
 
-/// Have the gateway keep a feed, for applications to read and edit with and without a network
+/// Subscribe to a feed, so that applications can read and edit it online and offline
 #[derive(Debug, Args)]
 #[command(after_help = SUBSCRIBE_EXAMPLES)]
 pub(crate) struct Subscribe {
-    /// The address of the feed
+    /// Address of the feed
     url: String,
-    /// Keep also what links of this relation lead to, such as edit or enclosure. Repeatable
+    /// Also store the resources behind links of this relation, such as edit or enclosure (can be repeated)
     #[arg(long, value_name = "REL")]
     follow: Vec<String>,
-    /// Fetch it at most so often, in minutes [default: 30]
+    /// Minimum interval between two requests for the feed, in minutes [default: 30 minutes]
     #[arg(long, value_name = "MINUTES")]
     interval: Option<u16>,
-    /// Send this header, such as 'Accept-Language: da'. Who asks for what is stored must bring the same
-    /// Authorization and Cookie. Repeatable. Others on this machine can see what stands on a command line
+    /// Header that is sent to the server, such as 'Accept-Language: da' (can be repeated). Applications must send the
+    /// same Authorization and Cookie to read what is stored. Others on this machine can see a command line
     #[arg(long, value_name = "NAME: VALUE", value_parser = header)]
     header: Vec<(String, String)>,
-    /// The address of a document that names what a proxy of the feed's applications answers below: the gateway
-    /// answers in its place
+    /// Address of a proxy description: the gateway answers for the addresses that it lists, in place of that proxy
     #[arg(long, value_name = "URL")]
     proxy: Option<String>,
     #[command(flatten)]
@@ -52,7 +51,7 @@ Examples:
   feedsync gateway unsubscribe 2       # its number, as `gateway status` shows it
 ";
 
-/// End a subscription for all applications; edits that are on their way still leave
+/// End a subscription for all applications; queued edits are still sent
 #[derive(Debug, Args)]
 #[command(after_help = UNSUBSCRIBE_EXAMPLES)]
 pub(crate) struct Unsubscribe {
@@ -66,7 +65,7 @@ Examples:
   feedsync gateway pause 2
 ";
 
-/// Fetch a feed no more until it is resumed; what is stored stays, edits still leave
+/// Pause a subscription: the stored feed stays, and queued edits are still sent
 #[derive(Debug, Args)]
 #[command(after_help = PAUSE_EXAMPLES)]
 pub(crate) struct Pause {
@@ -80,7 +79,7 @@ Examples:
   feedsync gateway resume 2
 ";
 
-/// Fetch a feed now, whether it was paused, has failed or waits
+/// Resume a subscription that is paused or failed, and fetch its feed now
 #[derive(Debug, Args)]
 #[command(after_help = RESUME_EXAMPLES)]
 pub(crate) struct Resume {
@@ -94,15 +93,15 @@ Examples:
   feedsync gateway follow 2 enclosure --stop
 ";
 
-/// Keep also what links of a relation lead to
+/// Also store the resources behind links of a relation
 #[derive(Debug, Args)]
 #[command(after_help = FOLLOW_EXAMPLES)]
 pub(crate) struct Follow {
     #[command(flatten)]
     one: One,
-    /// The relation, such as edit, enclosure or related
+    /// Relation of the links, such as edit, enclosure or related
     relation: String,
-    /// Follow it no longer, as far as it was asked for here
+    /// Stop following the relation
     #[arg(long)]
     stop: bool,
 }
@@ -110,7 +109,7 @@ pub(crate) struct Follow {
 /// A subscription.
 #[derive(Debug, Args)]
 struct One {
-    /// The address of the feed, or the number of the subscription
+    /// Address of the feed, or number of the subscription
     subscription: String,
     #[command(flatten)]
     which: Which,

@@ -4,7 +4,8 @@ use clap::Args;
 use feedsync_client::{PendingLines, synchronise};
 use serde_json::json;
 
-use super::{access, random, shown};
+use super::access::{access, random};
+use super::response::shown;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{self, text};
@@ -18,14 +19,14 @@ Examples:
 
 /// Append lines to a log
 ///
-/// What the lines mean is nobody's concern here. Who else appends at the same time is waited for; lines that
-/// arrived without an answer are not appended again, where the server is a hub.
+/// The lines may have any meaning. If other devices append at the same time, the command tries again. At a hub, lines
+/// are never appended twice, even if the response to the first request was lost.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Append {
-    /// The log
+    /// Log: an address, a collection of this endpoint, or a file
     log: String,
-    /// A file of lines [default: standard input]
+    /// File with the lines, or '-' for standard input
     #[arg(default_value = "-")]
     file: String,
 }

@@ -4,7 +4,8 @@ use clap::Args;
 use feedsync_client::{compact, read_reader_log};
 use serde_json::json;
 
-use super::{access, present, random, shown};
+use super::access::{access, random};
+use super::response::{present, shown};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output;
@@ -14,15 +15,15 @@ Examples:
   feedsync log compact https://hub.example/logs/reading
 ";
 
-/// Put a snapshot in place of what a reader's log holds
+/// Replace the content of a reader's log with a snapshot
 ///
-/// The log begins its next generation; the one before can be read for a while. Devices that were away read the
-/// snapshot, and append what they have waiting. Entries that are not understood are kept. A log of another
-/// kind than a reader's would lose what its lines mean: only who understands them may compact it.
+/// The log starts a new generation; the previous one stays readable for a time. Devices that were offline read the
+/// snapshot, and append their queued records. Records of unknown kinds are kept. Logs of applications other than
+/// newsreaders are refused, because only they can summarise their records.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Compact {
-    /// The log
+    /// Log: an address, a collection of this endpoint, or a file
     log: String,
 }
 

@@ -4,7 +4,8 @@ use clap::Args;
 use feedsync_log::{Append, Condition, Device, Header, LogRequest};
 use serde_json::json;
 
-use super::{access, random, stored};
+use super::access::{access, random};
+use super::response::stored;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output;
@@ -15,13 +16,13 @@ Examples:
   feedsync log create reading           # of a collection of this endpoint
 ";
 
-/// Begin a log with its first line, which says what it is
+/// Create a log with its first line, which describes the log
 ///
-/// On a hub this makes the collection of that name, too, if there is none.
+/// At a hub this also creates the collection of that name if it does not exist.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Create {
-    /// The log
+    /// Log: an address, a collection of this endpoint, or a file
     log: String,
 }
 

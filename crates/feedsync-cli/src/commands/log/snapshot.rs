@@ -6,7 +6,8 @@ use clap::Args;
 use feedsync_client::{FileReaders, read_reader_log, replace_file};
 use serde_json::json;
 
-use super::{access, present, random, stored};
+use super::access::{access, random};
+use super::response::{present, stored};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output;
@@ -17,16 +18,16 @@ Examples:
   feedsync log snapshot ./public/reading.jsonl --output ./public/reading.jsonl.snapshot
 ";
 
-/// Put a snapshot of a reader's log beside it, for new devices to begin with
+/// Store a snapshot of a reader's log beside it, from which new devices start
 ///
-/// With --output it becomes a file, such as for a web server that serves the log as a file, too. The file is
-/// replaced as a whole.
+/// With `--output` the snapshot is written into a file, such as for a web server that serves the log as a file. The
+/// file is replaced as a whole.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Snapshot {
-    /// The log
+    /// Log: an address, a collection of this endpoint, or a file
     log: String,
-    /// Write it to FILE instead
+    /// Output file, in place of the server of the log
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -49,7 +50,7 @@ impl Snapshot {
                 let covers = covers.as_deref().unwrap_or_default();
                 let answer = log.put_snapshot(covers, text.into_bytes()).await?;
                 if answer.status == 409 && answer.refused(true).is_ok() {
-                    let message = "there is one already that is as new";
+                    let message = "there is already a snapshot that is as new";
                     return Err(Failure::refused(format!("{}: {message}", log.name())));
                 }
                 stored(&log.name(), &answer)?;

@@ -7,7 +7,8 @@ use feedsync_client::{Follower, synchronise};
 use feedsync_log::{Event, Position, RecordId, Session, Start, last_lines};
 use tokio::time::sleep;
 
-use super::{access, present, random};
+use super::access::{access, random};
+use super::response::present;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output;
@@ -24,24 +25,25 @@ const POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// Maximum number of bytes at the end of the log that are read for the last lines.
 const MAX_TAIL_BYTES: u64 = 1 << 20;
 
-/// Print the last lines of a log, and what is appended
+/// Print the last lines of a log, and lines that are appended
 ///
-/// Lines are printed as they stand in the log, of which no more than the last MiB is read.
+/// Prints lines without changes. At most the last 1 MiB of the log is read.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Tail {
-    /// The log
+    /// Log: an address, a collection of this endpoint, or a file
     log: String,
-    /// Print the last N lines
+    /// Number of lines
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     lines: usize,
-    /// Go on printing what is appended, until interrupted
+    /// Continue until Ctrl-C, and print each line that is appended
     #[arg(short, long)]
     follow: bool,
 }
 
 impl Tail {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
+        output::refuse_json(context.json, "the lines of the log")?;
         let log = access(context, &self.log).await?;
         let mut printer = Printer { first: Some((self.lines, Vec::new())) };
         let mut position = Position::default();

@@ -7,7 +7,8 @@ use feedsync_client::LogAccess;
 use feedsync_log::{Check, Finding, LogRequest, MAX_READ_BYTES, Millis, Range, Read, Summary};
 use serde_json::json;
 
-use super::{access, refused};
+use super::access::access;
+use super::response::refused;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{self, progress::Progress, text};
@@ -21,13 +22,13 @@ Examples:
 /// Maximum number of findings that are shown.
 const MAX_SHOWN: usize = 1_000;
 
-/// Look for lines of a log that are torn, foreign, repeated or out of order
+/// Check a log for lines that are incomplete, foreign, repeated or out of order
 ///
-/// None of that keeps a log from being read. The exit code is 1 if something was found.
+/// A log with such lines can still be read. The exit code is 1 if there are any.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Verify {
-    /// The log
+    /// Log: an address, a collection of this endpoint, or a file
     log: String,
 }
 
@@ -85,11 +86,14 @@ async fn check(log: &dyn LogAccess) -> Result<(Vec<Finding>, u64, Summary), Fail
             416 => break,
             200 | 206 if answer.body.is_empty() && answer.ended => break,
             200 | 206 if answer.body.is_empty() => {
-                return Err(Failure::network(format!("{}: the answer broke off", log.name())));
+                return Err(Failure::network(format!(
+                    "{}: the response is incomplete",
+                    log.name()
+                )));
             }
             200 | 206 if answer.is_no_log() => return Err(refused(&log.name(), &answer)),
             200 | 206 if answer.begins_at() != Some(offset) => {
-                let message = "the server sends it packed, or another part than was asked for";
+                let message = "the server sent it compressed, or sent another range than requested";
                 return Err(Failure::network(format!("{}: {message}", log.name())));
             }
             200 | 206 => {

@@ -5,7 +5,7 @@ use feedsync_core::Timestamp;
 use feedsync_reading_state::{FeedAddress, FeedState, MarkedArticle, Tag};
 use serde_json::{Value, json};
 
-use super::read;
+use super::state::read;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{self, JsonArray, table, text};
@@ -18,25 +18,25 @@ Examples:
   feedsync reader articles --tag later --json
 ";
 
-/// List the articles that you marked, starred or tagged
+/// List the articles with marks, stars or tags
 ///
-/// With several options those that all of them fit. What was read up to a time (`mark --up-to`) is not listed one by
-/// one.
+/// With several options, only articles that match all of them are listed. Articles that `reader mark --up-to` marked
+/// as read are not listed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Articles {
-    /// Of this feed alone [default: of all]
+    /// Address of the feed [default: all feeds]
     feed: Option<FeedAddress>,
-    /// Only starred ones
+    /// List only starred articles
     #[arg(long)]
     starred: bool,
-    /// Only those with this tag (again for those with both)
+    /// List only articles with this tag (can be repeated)
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<Tag>,
-    /// Only read ones
+    /// List only read articles
     #[arg(long)]
     read: bool,
-    /// Only those that were marked as unread
+    /// List only articles that were marked as unread
     #[arg(long, conflicts_with = "read")]
     unread: bool,
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use feedsync_client::{FileReaders, replace_file};
 use feedsync_reading_state::Snapshot;
 
-use super::read;
+use super::state::read;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output;
@@ -17,25 +17,28 @@ Examples:
   feedsync reader export --all everything.jsonl
 ";
 
-/// Write the subscriptions as OPML, or everything there is
+/// Export the subscriptions as OPML, or the whole reading state
 ///
-/// With --all every subscription, mark, star and tag goes with it, in a form that `import` takes in and that
-/// docs/reader-schema.md describes. The file is replaced as a whole, and nobody but you can read it.
+/// With `--all` the file has every subscription, mark, star and tag, in the format of docs/reader-schema.md, which
+/// `reader import` reads. The file is replaced as a whole, and only you can read it.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Export {
-    /// Write to FILE [default: standard output]
+    /// Output file [default: standard output]
     file: Option<PathBuf>,
-    /// Write everything
+    /// Export the whole reading state
     #[arg(long)]
     all: bool,
-    /// The title of the list
+    /// Title of the list
     #[arg(long, value_name = "T", default_value = "Subscriptions")]
     title: String,
 }
 
 impl Export {
     pub(crate) fn run(self, context: &Context) -> Result<(), Failure> {
+        if !self.all {
+            output::refuse_json(context.json, "an OPML list; `--all` writes JSON")?;
+        }
         let replica = read(context)?;
         let state = replica.state();
         let text = match self.all {

@@ -5,7 +5,7 @@ use feedsync_client::StoredReader;
 use feedsync_reading_state::{ImportPolicy, ReaderState, Snapshot, SubscriptionList};
 use serde_json::json;
 
-use super::{change, open};
+use super::state::{change, open};
 use crate::context::Context;
 use crate::failure::{self, Failure};
 use crate::output::{self, text};
@@ -19,16 +19,16 @@ Examples:
   feedsync reader import everything.jsonl      # what `reader export --all` wrote
 ";
 
-/// Subscribe to the feeds of an OPML list, or take in what `export --all` wrote
+/// Import an OPML list of feeds, or everything that `reader export --all` wrote
 ///
-/// What is new stands behind what is there, in the folders and the order of the list. Feeds that are there already
-/// keep their place, title and folder, unless --refile says otherwise. Of a whole state, the newest mark counts.
+/// New feeds follow the existing ones, in the folders and the order of the list. Existing subscriptions keep their
+/// position, title and folder without `--refile`. Where marks differ, the newer one is kept.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Import {
-    /// A file, `-` for standard input, or an address
+    /// List: a file, '-' for standard input, or an address
     source: String,
-    /// Give feeds that are there already the titles and folders of the list
+    /// Give existing subscriptions the titles and folders of the list
     #[arg(long)]
     refile: bool,
 }

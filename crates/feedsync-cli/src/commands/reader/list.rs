@@ -4,7 +4,7 @@ use clap::Args;
 use feedsync_reading_state::{Folder, Subscription};
 use serde_json::{Value, json};
 
-use super::read;
+use super::state::read;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{self, JsonArray, table, text};
@@ -15,9 +15,9 @@ Examples:
   feedsync reader list --json
 ";
 
-/// List the subscriptions, folder by folder, in your order
+/// List the subscriptions by folder, in your order
 ///
-/// A folder stands where the first of its feeds does. To change the order, use `subscribe --before` and `--after`.
+/// A folder is at the position of its first feed. To change the order, use `reader subscribe --before` and `--after`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct List {}

@@ -5,7 +5,7 @@ use feedsync_core::Timestamp;
 use feedsync_log::Millis;
 use feedsync_reading_state::{Action, ArticleId, FeedAddress};
 
-use super::{finish, now, open, unknown};
+use super::state::{finish, now, open, unknown};
 use crate::context::Context;
 use crate::failure::{Failure, warn};
 use crate::output::text;
@@ -20,13 +20,13 @@ Examples:
 
 /// Mark articles of a feed as read or unread
 ///
-/// An article is named as its feed names it (atom:id, guid), else by its link. `--up-to` marks all that was
-/// published until a time, however many they are.
+/// The id of an article is its atom:id or guid, or else its link. `--up-to` marks all articles that were published
+/// until a time.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group(ArgGroup::new("marks").required(true).multiple(true).args(["read", "unread", "up_to"])))]
 pub(crate) struct Mark {
-    /// The feed's address
+    /// Address of the feed
     feed: FeedAddress,
     /// Mark this article as read (can be repeated)
     #[arg(long, value_name = "ARTICLE")]
@@ -34,7 +34,7 @@ pub(crate) struct Mark {
     /// Mark this article as unread (can be repeated)
     #[arg(long, value_name = "ARTICLE")]
     unread: Vec<ArticleId>,
-    /// Mark as read what was published until TIME, or `now`
+    /// Mark all articles as read that were published until TIME, or until `now`
     #[arg(long, value_name = "TIME", value_parser = time)]
     up_to: Option<Millis>,
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use feedsync_reading_state::{Action, ArticleId, FeedAddress};
 
-use super::act;
+use super::state::act;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::text;
@@ -19,12 +19,12 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Star {
-    /// The feed's address
+    /// Address of the feed
     feed: FeedAddress,
-    /// The articles
+    /// Ids of the articles
     #[arg(required = true)]
     articles: Vec<ArticleId>,
-    /// Take the star away
+    /// Remove the stars
     #[arg(long)]
     remove: bool,
 }

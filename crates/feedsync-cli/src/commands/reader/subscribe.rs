@@ -3,7 +3,7 @@
 use clap::Args;
 use feedsync_reading_state::{Action, FeedAddress, Folder, FolderName, MoveTarget, Title};
 
-use super::{finish, known, open};
+use super::state::{finish, known, open};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -20,39 +20,39 @@ Examples:
   feedsync reader unsubscribe https://example.org/feed
 ";
 
-/// Subscribe to a feed, or file a subscription elsewhere
+/// Subscribe to a feed, or move a subscription
 ///
-/// A new subscription stands behind the others. What no option names stays as it is.
+/// A new subscription becomes the last one. For an existing subscription, only what the options name changes.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Subscribe {
-    /// The feed's address
+    /// Address of the feed
     feed: FeedAddress,
-    /// Call it T [default: what it calls itself]
+    /// Title of the subscription [default: the title of the feed]
     #[arg(long, value_name = "T")]
     title: Option<Title>,
-    /// Call it what it calls itself again
+    /// Use the title of the feed again
     #[arg(long, conflicts_with = "title")]
     no_title: bool,
-    /// File it in folder F (again for a folder within)
+    /// Folder of the subscription (repeat for a folder inside it)
     #[arg(long, value_name = "F")]
     folder: Vec<FolderName>,
-    /// Take it out of all folders
+    /// Move the subscription out of all folders
     #[arg(long, conflicts_with = "folder")]
     top: bool,
-    /// Put it right before this subscription, and into its folder unless --folder or --top is given
+    /// Place the subscription before this one, in the same folder unless --folder or --top is given
     #[arg(long, value_name = "FEED")]
     before: Option<FeedAddress>,
-    /// Put it right behind this subscription, in the same way
+    /// Place the subscription after this one, in the same way
     #[arg(long, value_name = "FEED", conflicts_with = "before")]
     after: Option<FeedAddress>,
 }
 
-/// Unsubscribe from a feed; what was read and starred of it is remembered
+/// Unsubscribe from a feed; its marks, stars and tags stay
 #[derive(Debug, Args)]
 #[command(after_help = UNSUBSCRIBE_EXAMPLES)]
 pub(crate) struct Unsubscribe {
-    /// The feed's address
+    /// Address of the feed
     feed: FeedAddress,
 }
 

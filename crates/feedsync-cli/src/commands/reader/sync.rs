@@ -7,8 +7,8 @@ use feedsync_log::Stop;
 use feedsync_store::CollectionName;
 use serde_json::json;
 
-use super::open;
-use crate::commands::log::access;
+use super::state::open;
+use crate::commands::log::access::access;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{self, progress::Progress, text};
@@ -19,29 +19,29 @@ Examples:
   feedsync reader sync                          # with the same log again
   feedsync sync reading https://hub.example/collections/reading
   feedsync reader sync --collection reading     # with items that `feedsync sync` keeps in step
-  feedsync reader sync --database reading       # with documents that `feedsync replicate` keeps in step
+  feedsync reader sync --database reading       # with documents that `feedsync database replicate` keeps in step
 ";
 
-/// Bring subscriptions and marks in step with a log, a collection or a database
+/// Synchronise subscriptions and marks with a log, a collection or a database
 ///
-/// The log begins with the first device that uses it. A device that is up to date costs one small request.
+/// The first device creates the log. A device that is up to date needs one small request.
 ///
-/// In a collection each feed is an item, an outline that any program reads OPML from; `feedsync sync` takes
-/// the items to other devices, and whatever else keeps collections in step does so as well. In a database each feed is
-/// a document (docs/reader-schema.md), and replication takes it to other devices and to applications that know the
-/// schema. All ways come to the same, and can be used together.
+/// In a collection each feed is an item, an outline in OPML; `sync` transfers the items to other devices. In a
+/// database each feed is a document (docs/reader-schema.md), and replication transfers it to other devices and to
+/// applications that support the schema. All three ways give the same result, and can be combined.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Sync {
-    /// The log: an address, or a collection of this endpoint [default: the one of the last time]
+    /// Log: an address, or a collection of this endpoint [default: the last one]
     log: Option<String>,
-    /// Go over to this log, or begin again with one that was removed: all that is known here goes into it
+    /// Switch to another log, or start again with one that was removed; the whole reading state is written to it
     #[arg(long)]
     begin_again: bool,
-    /// Bring the items of this collection of the endpoint in step, and no log
+    /// Synchronise with the items of this collection of the endpoint, not with a log
     #[arg(long, value_name = "NAME", conflicts_with_all = ["log", "begin_again"])]
     collection: Option<CollectionName>,
-    /// Bring the documents of this database of the endpoint in step, and no log; it is made if it is not there
+    /// Synchronise with the documents of this database of the endpoint, not with a log; the database is created if it
+    /// does not exist
     #[arg(long, value_name = "NAME", conflicts_with_all = ["log", "begin_again", "collection"])]
     database: Option<DatabaseName>,
 }
@@ -110,10 +110,10 @@ fn failed(context: &Context, log: &str, error: ReaderFileError) -> Failure {
     match log.strip_suffix("/logs/reading").filter(|_| is_refusal) {
         None => failure,
         Some(hub) => {
-            let log_in = context.command(&format!("login {hub} --user NAME"));
+            let log_in = context.command(&format!("remote login {hub} --user NAME"));
             let sync = format!("reader sync {hub}/logs/reading-NAME --begin-again");
             failure.hint(format!(
-                "once a hub has users, each of them has a log: log in ({log_in}), then go over to yours ({})",
+                "once a hub has users, each of them has a log: log in ({log_in}), then switch to yours ({})",
                 context.command(&sync)
             ))
         }

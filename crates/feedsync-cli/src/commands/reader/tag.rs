@@ -3,7 +3,7 @@
 use clap::Args;
 use feedsync_reading_state::{Action, ArticleId, FeedAddress};
 
-use super::act;
+use super::state::act;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::text;
@@ -14,18 +14,18 @@ Examples:
   feedsync reader tag https://example.org/feed urn:x:1 later --remove
 ";
 
-/// Give an article of a feed tags
+/// Add tags to an article of a feed
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Tag {
-    /// The feed's address
+    /// Address of the feed
     feed: FeedAddress,
-    /// The article, as its feed names it
+    /// Id of the article
     article: ArticleId,
-    /// The tags
+    /// Tags
     #[arg(required = true, value_name = "TAG")]
     tags: Vec<feedsync_reading_state::Tag>,
-    /// Take the tags away
+    /// Remove the tags
     #[arg(long)]
     remove: bool,
 }

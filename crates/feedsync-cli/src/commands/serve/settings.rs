@@ -3,6 +3,7 @@
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use feedsync_server::Config;
 use feedsync_server::configuration::{Setting, flag, settings};
+use serde_json::Value;
 
 /// Values of settings on the command line, by the name of the setting.
 #[derive(Debug, Default)]
@@ -15,11 +16,24 @@ fn flags() -> impl Iterator<Item = Setting> {
     settings().into_iter().filter(|setting| setting.name != "store")
 }
 
+/// A value as it is typed after a flag: without the quotes and brackets of the configuration file.
+fn plain(value: &str) -> String {
+    let words = match serde_json::from_str::<Value>(value) {
+        Ok(Value::Array(values)) => {
+            let texts: Vec<_> = values.iter().filter_map(Value::as_str).collect();
+            texts.join(", ")
+        }
+        Ok(Value::String(text)) => text,
+        _ => value.to_owned(),
+    };
+    if words.is_empty() { "none".to_owned() } else { words }
+}
+
 impl Args for SettingFlags {
     fn augment_args(command: Command) -> Command {
         let default = Config::default();
         flags().fold(command, |command, setting| {
-            let help = format!("{} [default: {}]", setting.doc, setting.value(&default));
+            let help = format!("{} [default: {}]", setting.doc, plain(&setting.value(&default)));
             let argument = Arg::new(setting.name)
                 // `clap` needs static names. There are few of them, so they are leaked.
                 .long(&*flag(setting.name).leak())

@@ -25,7 +25,7 @@ impl<'p> Hub<'p> {
             let run = place.run_with(&[&["--data", "hub"], arguments].concat(), password);
             assert_eq!(run.code, 0, "{}", run.err);
         };
-        run(&["init", "--endpoint", "hub"]);
+        run(&["store", "init", "--endpoint", "hub"]);
         run(&["user", "add", "anna", "--administrator", "--password-stdin"]);
         Self::with(place, Some(LOGIN))
     }
