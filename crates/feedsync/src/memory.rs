@@ -14,12 +14,12 @@ pub(crate) fn memory<'a>(
 
 /// Bytes of memory of a content as a [`serde_json::Value`], which takes more than a type of the application.
 fn content(payload: &Payload) -> usize {
-    let text = payload.text.len();
-    if payload.format != Format::Json {
+    let text = payload.text().len();
+    if payload.format() != Format::Json {
         // Texts of it, and perhaps one member for each.
         return text.saturating_mul(2);
     }
-    let parts = payload.text.bytes().map(|byte| match byte {
+    let parts = payload.text().bytes().map(|byte| match byte {
         // The first node of a map has room for eleven members.
         b'{' => 704,
         // A list begins with room for four elements.

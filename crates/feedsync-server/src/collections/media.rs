@@ -12,7 +12,7 @@ use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use feedsync_core::{Format, Payload};
+use feedsync_core::Format;
 use feedsync_endpoint::{Guard, MemberChange, MemberEdit};
 use feedsync_formats::{Blob, Completion, Fill, complete, empty_payload, media, with_blob};
 use feedsync_http::range::{self, RequestedRange, Validators, requested_range, unsatisfiable};
