@@ -98,7 +98,7 @@ fn conflicting_revisions_join_and_members_of_the_database_are_ignored() {
     let stranger = one.replace("a.example", "b.example");
     let error = read_documents([one.as_str(), &stranger]).unwrap_err().to_string();
     assert!(
-        error.contains("\"feed\": https://b.example/feed is not https://a.example/feed"),
+        error.contains("\"feed\": https://b.example/feed differs from https://a.example/feed"),
         "{error}"
     );
     let newer = one.replace("\"v\":1", "\"v\":2");

@@ -288,8 +288,10 @@ fn malformed_remembered_state_is_rejected() {
     assert!(twice.contains("\"x\" occurs twice"), "{twice}");
     let many = vec!["1"; MAX_REMEMBERED_ARTICLES + 1].join(",");
     let many = read(&format!(r#"{{"articles":[],"shared":[{many}]}}"#)).unwrap_err();
-    assert!(many.contains("at most 4096"), "{many}");
-    assert!(read(r#"{"articles":[["",{}]],"shared":[]}"#).unwrap_err().contains("an article's id"));
+    assert!(many.contains("more than 4096"), "{many}");
+    assert!(
+        read(r#"{"articles":[["",{}]],"shared":[]}"#).unwrap_err().contains("id of an article")
+    );
 }
 
 #[test]
