@@ -431,7 +431,7 @@ async fn version_without_room_in_a_document_is_reported() {
     let (mut progress, mut carried) = (pass.progress().await.unwrap(), BridgeReport::default());
     assert!(!pass.apply_items(&mut progress, &mut carried).await.unwrap());
     let told = carried.left.iter().map(|left| left.why.as_str()).collect::<Vec<_>>().join("; ");
-    assert!(told.contains("at most 10000 leaves"), "{told}");
+    assert!(told.contains("at most 10000 leaf revisions"), "{told}");
     let leaves = house.leaves("x").await;
     assert_eq!(
         (leaves.len(), leaves.iter().filter(|(_, is_deleted, _)| *is_deleted).count()),

@@ -89,7 +89,7 @@ fn a_flipped_bit_in_a_database_is_never_read() {
         }
         let faults = wait(store.check()).unwrap();
         assert!(
-            faults.len() == 1 && faults[0].contains("not what their digest says: 1 ("),
+            faults.len() == 1 && faults[0].contains("bytes do not match their digest: 1 ("),
             "{faults:?}"
         );
         wait(store.put_blob(bytes.to_vec())).unwrap();

@@ -66,7 +66,7 @@ fn foreign_answer_names_status_and_media_type() {
         said(typed("Text/HTML; charset=x", 200, "")),
         "the response 200 text/html is not a log: is there a sign-in page in between?"
     );
-    assert!(said(status(302)).starts_with("answered 302, which"));
+    assert!(said(status(302)).starts_with("the response 302 is not a log"));
     assert!(said(typed(&"x".repeat(9_000), 200, "")).len() < 200);
 }
 
