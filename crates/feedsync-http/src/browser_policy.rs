@@ -2,7 +2,7 @@
 //!
 //! Entries, media, attachments and logs contain untrusted content, and a browser runs scripts in XHTML, SVG
 //! and HTML. So a response is sandboxed: it has no origin, runs no script and loads nothing. Only a response
-//! that is marked as one of the hub's own pages gets the policy of that page. The mark is a private response
+//! that is marked as one of the server's own pages gets the policy of that page. The mark is a private response
 //! extension, so no path, media type or header can forge it.
 
 use axum::response::Response;

@@ -19,7 +19,7 @@ pub const SCRIPT: &str = include_str!("../web/script.js");
 /// Media type of pages.
 pub const MEDIA_TYPE: &str = "text/html; charset=utf-8";
 
-/// Content security policy of pages: only content of this hub is loaded.
+/// Content security policy of pages: only content of this server is loaded.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
                       img-src 'self' data:; connect-src 'self'; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
