@@ -13,7 +13,7 @@ mod xml;
 use feedsync_core::{Format, ItemId, Payload, Update, Version};
 
 use crate::blobs::{blobs, extension};
-use crate::compose::compose_with;
+use crate::compose::{compose_with, stands_alone};
 use crate::entry::{Entry, absolute};
 use crate::json as feedsync_json;
 use crate::payload::OWN;
@@ -134,8 +134,15 @@ impl Native {
             Some(markup) => xml::is_foreign(markup),
         };
         let payload = read_payload(format, &self.text).ok()?;
-        (sync_sound && payload.text() == self.text)
-            .then(|| payload.with_sync_foreign(self.sync.as_deref()))
+        let is_whole = match format {
+            Format::Json => payload.text() == self.text,
+            _ => stands_alone(&self.text),
+        };
+        // Its bytes stay as they are, canonical or not: equal dots mean equal payloads.
+        (sync_sound && is_whole).then(|| {
+            let exact = payload.with_parsed_text(self.text.as_str());
+            exact.with_sync_foreign(self.sync.as_deref())
+        })
     }
 }
 
