@@ -62,7 +62,7 @@ impl Peer {
         let peer = Self::over(store, surroundings, format);
         let new =
             NewCollection { name: list(), title: "List".into(), format, settings: BTreeMap::new() };
-        now(ItemStore::create_collection(&*peer.store, new)).expect("a new store");
+        now(feedsync_store::ItemStore::create_collection(&*peer.store, new)).expect("a new store");
         peer
     }
 

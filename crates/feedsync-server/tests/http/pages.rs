@@ -236,7 +236,8 @@ async fn untouched_fields_stay_identical() {
         ("content", "<p>a\r\nb</p>"),
     ];
     goes_to(&post(&hub, ITEM, &fields).await, &format!("{ITEM}?said=edited"));
-    let now = item(&hub).await.winner.payload.text();
+    let now = item(&hub).await.winner;
+    let now = now.payload.text();
     assert!(now.contains("&lt;p>a\r\nb&lt;/p>") && now.contains("<title>U</title>"), "{now}");
 }
 

@@ -118,7 +118,7 @@ async fn documents_of_sse_are_taken_in_both_spellings_and_at_every_address_of_fe
     let item = read.items().next().unwrap();
     assert!(item.conflict && item.payload.text().contains("Soy milk"));
     let kept = item.conflicts[0].payload.as_ref().unwrap();
-    assert!(kept.text.contains("Oat milk"));
+    assert!(kept.text().contains("Oat milk"));
 }
 
 #[tokio::test]
