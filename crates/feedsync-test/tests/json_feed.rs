@@ -135,7 +135,7 @@ fn any_items_are_written_as_a_valid_json_feed() {
                 true => text(&mut random),
                 false => {
                     // A valid payload, except for the inserted text.
-                    let sound = &known.choose(&mut random).unwrap().text;
+                    let sound = known.choose(&mut random).unwrap().text();
                     let mut at = random.random_range(0..=sound.len());
                     while !sound.is_char_boundary(at) {
                         at -= 1;

@@ -33,6 +33,7 @@ fn content(payload: &Payload) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use feedsync_formats::read_payload;
     use serde_json::Value;
 
     use super::*;
@@ -54,7 +55,7 @@ mod tests {
             texts.push(format!("{{{}}}", members(count)));
         }
         for text in texts {
-            let counted = content(&Payload::new(Format::Json, text.clone()));
+            let counted = content(&read_payload(Format::Json, &text).unwrap());
             let mut value = Value::Null;
             let measured = allocation_counter::measure(|| {
                 value = serde_json::from_str(&text).unwrap();

@@ -271,7 +271,8 @@ async fn feed_is_read_by_the_charset_of_its_media_type() {
         scene.library.answer(FEED, answer(200, &[("Content-Type", &kind)], start));
         scene.sync().await;
         assert!(scene.holds(&[&item]).await, "{named}");
-        let text = scene.reader.item(&item.id).await.winner.payload.text();
+        let winner = scene.reader.item(&item.id).await.winner;
+        let text = winner.payload.text();
         assert!(text.contains("caf\u{e9}"), "{named} {text}");
     }
 }
