@@ -28,6 +28,7 @@ struct Field {
 
 /// Reason why a header cannot be registered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum HeaderError {
     /// The name is not a field name of HTTP.
     #[error("{0:?} is not a valid header name")]

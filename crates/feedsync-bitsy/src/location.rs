@@ -14,6 +14,7 @@ pub struct Location(Arc<Url>);
 
 /// Reason why a text is not a location.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LocationError {
     /// The reference is relative, and there is no document to resolve it against (2.1.1).
     #[error(

@@ -9,6 +9,7 @@ pub const MAX_COUNTER: u32 = (1 << 31) - 1;
 
 /// Reason why a text or number is not a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CounterError {
     /// Not `[1-9][0-9]*`: no sign, blank, fraction or leading zero.
     #[error("must be a whole number without sign, blanks or leading zeros")]

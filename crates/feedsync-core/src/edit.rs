@@ -65,6 +65,7 @@ impl Stamp {
 
 /// Reason why an edit is not possible; nothing was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum EditError {
     /// `updates` is at least [`MAX_INCOMING_UPDATES`]: peers refuse more.
     #[error(

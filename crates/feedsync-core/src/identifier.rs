@@ -16,6 +16,7 @@ pub const MAX_IDENTIFIER_BYTES: usize = 1024;
 
 /// Reason why a text is not an identifier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum IdentifierError {
     /// 2.1 rule 2: an attribute that is set is not empty.
     #[error("an identifier must not be empty")]

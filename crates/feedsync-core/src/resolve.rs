@@ -40,6 +40,7 @@ pub struct Resolution<P> {
 
 /// Reason why a resolution cannot be applied; nothing was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ResolveError {
     /// There is no conflict at that index.
     #[error("there is no conflict number {index}: the item has {count}")]

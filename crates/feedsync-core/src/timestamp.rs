@@ -24,6 +24,7 @@ pub struct Timestamp(NonZeroU64);
 
 /// Reason why a text is not a timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TimestampError {
     /// Not of the form `YYYY-MM-DDThh:mm:ssZ`.
     #[error("a time must have the form YYYY-MM-DDThh:mm:ssZ")]

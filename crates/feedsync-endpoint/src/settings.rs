@@ -122,6 +122,7 @@ pub struct Partial {
 
 /// An invalid setting. Names and values are as users write them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SettingError {
     /// No setting has this name.
     #[error("unknown setting {name}{}", did_you_mean(name, Settings::USER_NAMES))]

@@ -17,6 +17,7 @@ use crate::retry::RetryAfter;
 /// - the network between here and the server: `Unreachable`, `Timeout`, `Interrupted`;
 /// - the server: all others.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FetchError {
     /// The given address cannot be fetched.
     #[error("{url}: {reason}")]

@@ -76,6 +76,7 @@ struct StoredLogin {
 
 /// A text that cannot be sent as a login; the message does not contain it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LoginError {
     /// The token is invalid (RFC 6750, 2.1).
     #[error(

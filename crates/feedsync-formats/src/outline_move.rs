@@ -15,6 +15,7 @@ use crate::xml::{Namespace, Tree};
 
 /// Reason why an outline cannot be moved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MoveError {
     /// The item is not an outline.
     #[error("{id} is an item in the format {format}, and only OPML outlines can be moved")]

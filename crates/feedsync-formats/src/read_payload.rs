@@ -19,6 +19,7 @@ const RESERVED_MEMBERS: [&str; 2] = ["sync", "fs:native"];
 
 /// Reason why a text is not the payload of an item.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PayloadError {
     /// The text is not well-formed, or exceeds one of our limits.
     #[error(transparent)]

@@ -27,6 +27,7 @@ use crate::upstream::Origins;
 
 /// Error of the start of a gateway.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StartError {
     /// The store cannot be opened.
     #[error(transparent)]

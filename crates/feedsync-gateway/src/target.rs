@@ -55,6 +55,7 @@ pub enum Mode {
 
 /// Reason why a request has no reachable target.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TargetError {
     /// The path names no origin.
     #[error(

@@ -72,6 +72,7 @@ pub enum Line {
 
 /// Why a line is not a record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LineError {
     /// Not JSON, or not an object.
     #[error("not a JSON object: {0}")]

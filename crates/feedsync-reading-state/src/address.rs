@@ -29,6 +29,7 @@ pub struct FeedAddress(Arc<str>);
 
 /// Why a text is not the address of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AddressError {
     /// Too long.
     #[error("the address of a feed can have at most {MAX_ADDRESS_BYTES} bytes")]

@@ -39,6 +39,7 @@ pub const DOCUMENT_VERSION: u64 = 1;
 
 /// Why a text is not the document of a feed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DocumentError {
     /// It is not a JSON object, or has a member twice.
     #[error("not a JSON object without repeated members: {0}")]

@@ -14,6 +14,7 @@ pub const MAX_FOLDER_DEPTH: usize = 16;
 
 /// Why a text is not a valid name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NameError {
     /// Empty, too long, or with characters that are not allowed.
     #[error(

@@ -29,6 +29,7 @@ use crate::router::application;
 
 /// Reason why a hub does not listen.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ServeError {
     /// A listening address can be reached from other machines, and there is no user.
     #[error(

@@ -12,6 +12,7 @@ use crate::name::{CollectionName, UserName};
 /// Why a store did not carry out a request. Nothing was changed, unless the error is [`StoreError::Unknown`]:
 /// then the outcome is not known.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StoreError {
     /// The caller named a collection that does not exist.
     #[error("there is no collection {0}")]

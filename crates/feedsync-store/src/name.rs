@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 /// Why a text is not a valid name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NameError {
     /// Not `[a-z][a-z0-9_-]{0,62}`.
     #[error(

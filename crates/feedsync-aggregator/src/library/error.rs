@@ -10,6 +10,7 @@ use feedsync_reader_api::FeedNumber;
 /// Error of a library. No error changes the library, except that the effect of [`LibraryError::Unknown`] is
 /// unknown.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum LibraryError {
     /// The feed does not exist.
     #[error("there is no feed {0}")]

@@ -65,6 +65,7 @@ pub enum FeedKind {
 
 /// Reason why no feed was found.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum FindError {
     /// The address cannot be fetched.
     #[error("{0}")]

@@ -28,6 +28,7 @@ const MAX_CREATED_FOLDERS: usize = 1_000;
 
 /// Error of showing or changing the reading of a user.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReadingError {
     /// The log failed.
     #[error(transparent)]

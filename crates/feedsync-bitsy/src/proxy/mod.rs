@@ -63,6 +63,7 @@ struct Emulated {
 
 /// Reason why a configuration is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConfigurationError {
     /// The document cannot be read.
     #[error(transparent)]

@@ -23,6 +23,7 @@ pub struct SubscriptionBuilder {
 
 /// Reason why a subscription cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum BuildError {
     /// No feed was named.
     #[error("no feed is set")]

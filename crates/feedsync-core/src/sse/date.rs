@@ -34,6 +34,7 @@ pub struct Date {
 
 /// Reason why a text is not a date-time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DateError {
     /// Not of the form `Sat, 21 May 2005 09:43:33 GMT`.
     #[error("a date must have the form 'Sat, 21 May 2005 09:43:33 GMT'")]

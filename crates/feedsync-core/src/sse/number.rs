@@ -11,6 +11,7 @@ pub struct VersionNumber(NonZeroU64);
 
 /// Reason why a text is not a version number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum VersionNumberError {
     /// Not `[1-9][0-9]*`.
     #[error("a version must be a whole number from 1, without sign, blanks or leading zeros")]

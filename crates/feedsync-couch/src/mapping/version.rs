@@ -44,6 +44,7 @@ impl MappedRevision {
 
 /// Why a value cannot be mapped.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MappingError {
     /// The generation or name of a revision exceeds the limits of an update.
     #[error("the generation of the revision {0} is too large for an update of an item")]

@@ -2,6 +2,7 @@
 ///
 /// Parts are counted from 1; `part: 0` is the preamble. `at` is an offset in the body, in bytes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MultipartError {
     /// Another media type, or parameters that cannot be read.
     #[error("the media type {0:?} is neither multipart/mixed nor multipart/related")]

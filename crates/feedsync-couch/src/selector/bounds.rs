@@ -15,6 +15,7 @@ pub const MAX_PATTERN_BYTES: usize = 1_000;
 
 /// Why a selector cannot be parsed. The field is the path to the faulty part, empty at the top.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum SelectorError {
     /// It is not an object.
     #[error("a selector must be an object")]

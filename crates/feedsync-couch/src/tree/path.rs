@@ -13,6 +13,7 @@ pub struct Path {
 
 /// A path that is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PathError {
     /// It has no revision.
     #[error("a revision path needs at least one revision")]

@@ -22,6 +22,7 @@ pub struct Password(String);
 
 /// Reason why a text cannot be a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PasswordError {
     /// It would be easy to guess.
     #[error("a password must have at least 8 characters")]

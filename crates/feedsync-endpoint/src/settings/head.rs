@@ -14,6 +14,7 @@ pub struct HeadText(String);
 
 /// An invalid text for the head of a feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum HeadTextError {
     /// It has no visible character.
     #[error("must not be empty")]
@@ -62,6 +63,7 @@ struct Shape {
 
 /// Invalid markup for the head of a feed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MarkupError {
     /// The format is unknown.
     #[error("unknown format {0:?}")]

@@ -67,6 +67,7 @@ pub struct HeadMarkup {
 
 /// Reason why a text is not valid markup for the head of a feed. Pieces are counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum HeadMarkupError {
     /// The piece is not well-formed on its own.
     #[error("piece {piece} of the markup is not exactly {}", if *.json { "one member of a JSON \

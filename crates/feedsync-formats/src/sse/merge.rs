@@ -22,6 +22,7 @@ pub struct Merged {
 
 /// Reason why two documents cannot be merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MergeError {
     /// One document is RSS, the other OPML.
     #[error("the local document is {local}, the incoming one {incoming}: convert one of them")]

@@ -40,6 +40,7 @@ struct Hold {
 
 /// Error of the file of holds.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum HoldsError {
     /// The file cannot be read or written.
     #[error("{0}: {1}")]

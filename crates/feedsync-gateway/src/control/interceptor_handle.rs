@@ -46,6 +46,7 @@ pub trait InterceptorHandle: Send + Sync + 'static {
 
 /// Error of a change.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ChangeError {
     /// The change is not possible.
     #[error(transparent)]

@@ -84,6 +84,7 @@ struct Inner {
 
 /// Error of the start of the control port.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ControlStartError {
     /// The token cannot be written.
     #[error(transparent)]

@@ -13,6 +13,7 @@ pub struct Secret(String);
 
 /// Error of the token of the control port.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TokenError {
     /// The file cannot be read or written.
     #[error("{path}: {source}")]

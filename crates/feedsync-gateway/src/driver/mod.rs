@@ -92,6 +92,7 @@ struct Decided {
 
 /// Error of an operation of the driver.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum DriverError {
     /// The store failed.
     #[error(transparent)]

@@ -22,6 +22,7 @@ pub struct Body(UnsyncBoxBody<Bytes, BodyError>);
 
 /// Error of a body.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BodyError {
     /// The sender was silent for too long.
     #[error("no data was received for {0} seconds")]

@@ -25,6 +25,7 @@ use crate::upstream::{Origins, RootsError};
 
 /// Error of the listener.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ServeError {
     /// The operating system refused to listen.
     #[error("cannot listen on {address}: {source}")]

@@ -8,6 +8,7 @@ use rusqlite::ErrorCode;
 
 /// Error of a store. No error changes the store, except that the effect of [`StoreError::Unknown`] is unknown.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StoreError {
     /// The disk is full.
     #[error("the disk is full")]

@@ -21,6 +21,7 @@ pub struct MountName(String);
 
 /// Error for a text that is not a mount.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MountError {
     /// The text is not `NAME=URL`.
     #[error("{0:?} is not NAME=URL, such as notes=https://example.org/notes/")]

@@ -18,6 +18,7 @@ pub struct Newsreader {
 
 /// Error for a text that is not a newsreader server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NewsreaderError {
     /// The text is not `INTERFACE=URL`.
     #[error(

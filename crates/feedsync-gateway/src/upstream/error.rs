@@ -8,6 +8,7 @@ use crate::target::Authority;
 
 /// Reason why there is no response.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum UpstreamError {
     /// The request is not allowed; nothing was sent.
     #[error(transparent)]

@@ -16,6 +16,7 @@ pub(super) const READ_BY_LIFEREA: &str = r"user/-/state\/com.google\/read";
 
 /// Reason why a text is not the name of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum StreamError {
     /// The prefix is unknown.
     #[error(

@@ -29,6 +29,7 @@ pub struct IdentificationState {
 
 /// Why a stored text is not a remembered state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum IdentificationStateError {
     /// Too many articles or shared names.
     #[error("the list has more than {MAX_REMEMBERED_ARTICLES} articles or shared names")]

@@ -17,6 +17,7 @@ const VERSION: u64 = 1;
 
 /// Why bytes are not a replica.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReplicaError {
     /// The first line is not valid.
     #[error("line 1: {0}")]

@@ -22,6 +22,7 @@ pub(crate) struct Certificate {
 
 /// Reason why a certificate cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CertificateError {
     /// Only one of the two files is configured.
     #[error("tls.certificate and tls.key must both be set, but only one of them is")]
