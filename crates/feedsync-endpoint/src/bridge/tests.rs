@@ -121,7 +121,7 @@ async fn changes_reach_the_other_side_and_then_passes_do_nothing() {
     house.put(r#"{"_id":"_design/app","views":{}}"#, Edits::New).await;
     let carried = house.carry().await;
     assert_eq!((carried.items, carried.documents, carried.refused), (1, 1, 0));
-    assert_eq!(&*house.item("a%20b").await.unwrap().winner.payload.text(), "{\"title\":\"bread\"}");
+    assert_eq!(house.item("a%20b").await.unwrap().winner.payload.text(), "{\"title\":\"bread\"}");
     let leaves = house.leaves("milk").await;
     assert_eq!((leaves.len(), &*leaves[0].2), (1, "{\"title\":\"milk\"}"));
     assert_eq!(house.carry().await, BridgeReport::default());

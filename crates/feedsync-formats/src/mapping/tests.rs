@@ -213,7 +213,7 @@ fn an_extension_that_holds_no_item_of_its_format_is_void() {
         let native = super::Native::of(&version(Format::Rss, "<item/>", 7), Some(sync));
         let object = format!("{{\"t\":1,{}}}", super::json::member(&native));
         assert_eq!(
-            &*restore(version(Format::Json, &object, 7)).payload.text(),
+            restore(version(Format::Json, &object, 7)).payload.text(),
             "{\"t\":1}",
             "{sync}"
         );

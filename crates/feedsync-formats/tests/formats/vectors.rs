@@ -91,7 +91,7 @@ fn v3_and_v4_a_whole_feed() {
     }
     let atom = vector("v03-feed.atom");
     assert_eq!(
-        &*only(&atom).winner.payload.text(),
+        only(&atom).winner.payload.text(),
         "<entry xmlns=\"http://www.w3.org/2005/Atom\">\n   <title>Buy groceries</title>\n   \
          <content>Get milk, eggs, butter and bread</content>\n   \
          <id>urn:uuid:60a76c80-d399-11d9-b93C-0003939e0aa0</id>\n   \
