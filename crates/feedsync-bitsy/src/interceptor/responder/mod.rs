@@ -43,9 +43,9 @@ pub enum Decision {
     /// The request and its response are forwarded unchanged, and nothing is stored.
     Pass,
     /// The request is an edit that is sent to its server while the application waits. The proposal names the
-    /// address. The body is stored until [`State::forwarded`] has received the result.
+    /// address. The body is stored until [`Delivery::forwarded`](super::Delivery::forwarded) has received the result.
     ForwardEdit(Box<Proposed>),
-    /// The request is an edit that waits here. Its body is stored, and then it is [added](State::take).
+    /// The request is an edit that waits here. Its body is stored, and then it is [added](super::Delivery::take).
     QueueEdit(Box<Proposed>),
     /// The request gets this response.
     Answer(Box<Reply>),
