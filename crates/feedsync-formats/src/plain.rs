@@ -249,7 +249,7 @@ mod tests {
     fn a_feed_of_two_items_is_not_one_item() {
         let feed = "<rss version=\"2.0\"><channel><item/><item/></channel></rss>";
         let error = read_item(feed.as_bytes(), &ReadOptions::tolerant()).unwrap_err();
-        assert!(error.to_string().contains("holds 2 items"), "{error}");
+        assert!(error.to_string().contains("the feed has 2 items"), "{error}");
         assert!(read_item(b"<a><b></a>", &ReadOptions::tolerant()).is_err());
         assert!(read_item(b"{\"a\":", &ReadOptions::tolerant()).is_err());
     }

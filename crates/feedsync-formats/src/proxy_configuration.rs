@@ -160,7 +160,7 @@ mod tests {
         let bitsy = "xmlns=\"http://purl.org/BITSY\"";
         for (document, fault) in [
             ("<proxy/>".to_owned(), "1:1"),
-            (format!("<proxys {bitsy}/>"), "no bitsy:proxy"),
+            (format!("<proxys {bitsy}/>"), "is not a bitsy:proxy"),
             (format!("<proxy {bitsy}/>"), "at least one bitsy:namespace"),
             (format!("<proxy {bitsy}><namespace/></proxy>"), "urlPrefix"),
             (format!("<proxy {bitsy}><namespace urlPrefix=\" \"/></proxy>"), "urlPrefix"),
@@ -170,7 +170,7 @@ mod tests {
                 format!(
                     "<proxy {bitsy}><namespace urlPrefix=\"a\"><namespace/></namespace></proxy>"
                 ),
-                "nothing that a bitsy:namespace holds",
+                "is not allowed in a bitsy:namespace",
             ),
             (
                 format!(

@@ -60,9 +60,9 @@ mod tests {
                 Interruption::Unreachable { host: host(), reason },
                 "cannot connect to hub.example:4287: connection refused",
             ),
-            (Interruption::Silent { host: host() }, "hub.example:4287 does not answer in time"),
-            (cut(Some(9)), "the answer of hub.example:4287 ended after 3 of 9 bytes"),
-            (cut(None), "the answer of hub.example:4287 ended after 3 bytes"),
+            (Interruption::Silent { host: host() }, "hub.example:4287 did not respond in time"),
+            (cut(Some(9)), "the response of hub.example:4287 ended after 3 of 9 bytes"),
+            (cut(None), "the response of hub.example:4287 ended after 3 bytes"),
         ] {
             assert_eq!(interruption.to_string(), text);
         }

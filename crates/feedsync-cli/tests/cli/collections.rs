@@ -16,7 +16,7 @@ fn published_addresses_have_no_credentials() {
     {
         for (url, said) in [
             ("https://anna:secret@example.org/feeds/", "must not have a user name and a password"),
-            ("example.org", "an address begins with https:// or http://"),
+            ("example.org", "an address must begin with https:// or http://"),
             ("ftp://example.org/", "only http and https"),
         ] {
             let run = desk.run(&[arguments, &["--url", url]].concat());
@@ -91,7 +91,7 @@ fn collections_are_created_listed_renamed_and_dropped() {
     desk.run(&["collection", "create", "notes"]).fails(1, "already a collection notes");
     desk.run(&["collection", "create", "Notes"]).fails(2, "lower-case");
     desk.run(&["collection", "create", "other", "--format", "xhtml"])
-        .fails(2, "atom, rss, opml, json or pox");
+        .fails(2, "atom, rss, opml, json, pox");
     desk.add("a", "b");
     let list = desk.json(&["collection", "list"]);
     assert_eq!(list[0]["name"], "notes");

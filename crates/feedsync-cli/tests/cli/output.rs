@@ -147,7 +147,7 @@ fn advice_repeats_where_the_data_is() {
     }
     place.run(&["--data", "a b", "store", "init"]).success(&["store", "init"]);
     let run = place.run(&["--data", "a b", "ls", "none"]);
-    assert!(run.err.contains("feedsync --data 'a b' list"), "{}", run.err);
+    assert!(run.err.contains("feedsync --data 'a b' collection list"), "{}", run.err);
 }
 
 #[cfg(target_os = "linux")]

@@ -41,7 +41,7 @@ const CALLERS: [(&str, Caller); 11] = [
     ("feedsync-aggregator/src/polling/find.rs", Caller::Feeds),
     ("feedsync-aggregator/src/polling/icon.rs", Caller::Feeds),
     ("feedsync-cli/src/source.rs", Caller::Sources),
-    ("feedsync-cli/src/commands/login.rs", Caller::Sources),
+    ("feedsync-cli/src/commands/remote/login.rs", Caller::Sources),
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -81,7 +81,7 @@ fn digest_is_the_md5_of_its_bytes() {
 #[test]
 fn forms_of_attachments_are_distinguished() {
     let follows = |length, is_packed| Ok(SentForm::Follows { length, is_packed });
-    let not_known = "Attachment a: the encoding \"br\" is not known".to_owned();
+    let not_known = "Attachment a: unknown encoding \"br\"".to_owned();
     let no_data = || Err("Invalid attachment data for a".to_owned());
     for (members, form) in [
         (r#""stub":true"#, Ok(SentForm::Stub)),

@@ -143,7 +143,7 @@ fn revisions_of_invalid_payloads_and_with_invalid_characters_are_refused() {
             Format::Json => assert_eq!(entry(&bell.unwrap()).title.as_deref(), Some("a\u{7}")),
             _ => assert_eq!(
                 bell.unwrap_err().to_string(),
-                "the title holds U+0007, which no XML document may hold"
+                "the title contains U+0007, which is not allowed in XML"
             ),
         }
         for broken in ["", "<a", "{", "[1]", "<a></b>"] {

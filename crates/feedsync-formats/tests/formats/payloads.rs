@@ -294,7 +294,7 @@ fn pox_keeps_any_root_and_reports_sync_in_the_wrong_place() {
     let reading = read(text.as_bytes(), None, &ReadOptions::strict()).unwrap();
     assert_eq!(reading.format, Format::Pox);
     assert_eq!(reading.feed.items[0].winner.payload.text(), "<n xmlns=\"urn:mine\"/>");
-    assert!(reading.diagnostics[0].message.contains("stands in deep"));
+    assert!(reading.diagnostics[0].message.contains("is in deep"));
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn unknown_settings_are_refused_with_name_and_position() {
     let unknown = configure(&Sources { environment, ..Sources::default() }).unwrap_err();
     assert_eq!(
         unknown.to_string(),
-        "FEEDSYNC_LIMITS_BODY_ITEM: no setting has this variable; did you mean FEEDSYNC_LIMITS_BODY_ITEMS?"
+        "FEEDSYNC_LIMITS_BODY_ITEM: no setting belongs to this variable; did you mean FEEDSYNC_LIMITS_BODY_ITEMS?"
     );
 }
 
@@ -94,15 +94,15 @@ fn unknown_settings_are_refused_with_name_and_position() {
 fn invalid_values_are_refused_with_position_and_reason() {
     for (text, said) in [
         ("listen = \"here\"", "such as 127.0.0.1:8080 or [::1]:8080"),
-        ("couch_listen = \"8080\"", "\"8080\" is no address with a port"),
+        ("couch_listen = \"8080\"", "\"8080\" is not an address with a port"),
         ("private_feeds = \"lan\"", "\"lan\" is neither an address, such as 192.168.1.5"),
         ("listen = []", "one address"),
-        ("public_base = \"ftp://a\"", "not a public base"),
-        ("proxy = \"socks5://a\"", "no address of a proxy"),
-        ("proxy = \"http://u:p@a\"", "no address of a proxy"),
-        ("proxy = \"http://a/x\"", "no address of a proxy"),
+        ("public_base = \"ftp://a\"", "not a public base URL"),
+        ("proxy = \"socks5://a\"", "not the address of a proxy"),
+        ("proxy = \"http://u:p@a\"", "not the address of a proxy"),
+        ("proxy = \"http://a/x\"", "not the address of a proxy"),
         ("trusted_proxies = [\"10.0.0.0/40\"]", "10.0.0.0/40"),
-        ("store = \"mysql://a\"", "names no store"),
+        ("store = \"mysql://a\"", "not the address of a store"),
         ("metrics = \"all\"", "administrators or public"),
         ("[log]\nlevel = \"loud\"", "loud"),
         ("[log]\nformat = \"xml\"", "text or json"),
@@ -112,12 +112,12 @@ fn invalid_values_are_refused_with_position_and_reason() {
         ("[limits]\nbody_items = 0", "too small"),
         ("[limits]\nbody_items = -1", "-1"),
         ("[limits]\nbody_items = [1]", "found a list"),
-        ("[limits]\nbody_items = true", "nothing else"),
+        ("[limits]\nbody_items = true", "must be a text, a number or a list"),
         ("[limits]\nhead_time = \"soon\"", "\"1 h\" or \"30 days\": \"soon\" is not a time"),
         ("[limits]\nbody_items = \"many\"", "\"many\" is not a number"),
         ("[limits]\nhead_time = \"900000 h\"", "too long"),
-        ("limits = 3", "no setting \"limits\""),
-        ("[[limits]]\nbody_items = 3", "nothing else"),
+        ("limits = 3", "unknown setting \"limits\""),
+        ("[[limits]]\nbody_items = 3", "must be a text, a number or a list"),
     ] {
         let refused = file(text).unwrap_err().to_string();
         assert!(refused.contains(said), "{text}: {refused}");

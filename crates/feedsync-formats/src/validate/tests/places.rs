@@ -162,6 +162,7 @@ fn each_element_is_reported_exactly_where_it_does_not_belong() {
                     .into_iter()
                     .filter(|it| {
                         it.message.contains(" stands in ")
+                            || it.message.contains("which is not an item")
                             || it.message.contains("SSE 0.91 extends")
                     })
                     .collect();
