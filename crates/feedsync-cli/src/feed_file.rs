@@ -246,7 +246,10 @@ mod tests {
             let Err(Failure::Message { message, .. }) = write(extent).await else {
                 panic!("{extent:?}")
             };
-            assert_eq!(message, "notes was purged or recreated while it was being read: read it again");
+            assert_eq!(
+                message,
+                "notes was purged or recreated while it was being read: read it again"
+            );
         }
     }
 }

@@ -161,7 +161,11 @@ async fn long_contents_are_truncated() {
     let feeds = asked(&["/many", "/long", "/laughs"]).await;
     let [many, long, laughs] = &*feeds else { panic!("three feeds") };
     assert_eq!((many.articles, many.state.failures), (MAX_DOCUMENT_ARTICLES as u64, 0));
-    assert!(many.state.fault.as_ref().unwrap().contains("articles were skipped: "), "{:?}", many.state.fault);
+    assert!(
+        many.state.fault.as_ref().unwrap().contains("articles were skipped: "),
+        "{:?}",
+        many.state.fault
+    );
     assert_eq!((long.articles, &long.state.fault), (1, &None));
     assert!(long.head.title.as_ref().unwrap().len() < 1 << 20);
     // Entities that a document declares are not expanded.

@@ -40,7 +40,11 @@ fn faults_of_a_log_are_reported_with_their_lines() {
     let run = desk.run(&["log", "verify", "./a.log"]);
     assert_eq!(run.code, 1);
     let lines: Vec<_> = run.out.lines().collect();
-    assert!(lines[0].starts_with("line 2, byte 110: the record laptop:1 occurs a second time"), "{}", run.out);
+    assert!(
+        lines[0].starts_with("line 2, byte 110: the record laptop:1 occurs a second time"),
+        "{}",
+        run.out
+    );
     assert!(lines[1].starts_with("line 3, byte 220: not a record"), "{}", run.out);
     assert!(lines[2].starts_with("line 4, byte 229: the last line is incomplete"), "{}", run.out);
     assert_eq!(lines[3], "4 lines, 2 records of 1 device, 3 faults");
@@ -103,9 +107,19 @@ fn a_compacted_log_holds_what_the_long_one_did() {
     assert_eq!(desk.ok(&["log", "tail", "notes", "--lines", "2"]), "{\"v\":2}\n{\"v\":2}\n");
     desk.ok(&["reader", "subscribe", "https://other.example/feed"]);
     let run = desk.run(&["reader", "sync"]);
-    assert_eq!((run.code, run.err.contains("records of version 2, which this program does not know")), (4, true), "{}", run.err);
+    assert_eq!(
+        (run.code, run.err.contains("records of version 2, which this program does not know")),
+        (4, true),
+        "{}",
+        run.err
+    );
     let run = desk.run(&["log", "compact", "notes"]);
-    assert_eq!((run.code, run.err.contains("records of version 2, which this program does not know")), (1, true), "{}", run.err);
+    assert_eq!(
+        (run.code, run.err.contains("records of version 2, which this program does not know")),
+        (1, true),
+        "{}",
+        run.err
+    );
 }
 
 #[test]

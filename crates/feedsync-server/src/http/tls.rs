@@ -183,8 +183,14 @@ mod tests {
         assert!(of("one.pem", "one.key").unwrap().is_some());
         let said = |certificate: &str, key: &str| of(certificate, key).unwrap_err().to_string();
         assert!(said("absent", "one.key").contains("absent: No such file"));
-        assert!(said("none", "one.key").ends_with("none: the file contains no certificate in PEM format"));
-        assert!(said("one.pem", "none").ends_with("none: the file contains no private key in PEM format"));
+        assert!(
+            said("none", "one.key")
+                .ends_with("none: the file contains no certificate in PEM format")
+        );
+        assert!(
+            said("one.pem", "none")
+                .ends_with("none: the file contains no private key in PEM format")
+        );
         assert!(said("one.key", "one.key").contains("contains no certificate"));
         assert!(said("one.pem", "two.key").contains("two.key: "), "a key of another certificate");
         let half = Tls { certificate: Some(path("one.pem")), key: None };
