@@ -111,7 +111,7 @@ fn offline_page_tutorial_delivers_the_edit_once() {
     let (offline, online) = printed.split_once("servers are tried now").expect(&printed);
     assert!(offline.contains("queued"), "{offline}");
     assert_eq!(online.matches(">Milk<").count(), 1, "{online}");
-    assert!(online.contains("0 edits on their way, 0 errors"), "{online}");
+    assert!(online.contains("0 edits pending, 0 errors"), "{online}");
 }
 
 #[test]

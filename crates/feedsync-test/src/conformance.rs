@@ -92,7 +92,7 @@ pub fn tests(workspace: &Path) -> io::Result<BTreeSet<String>> {
             }
         }
     }
-    let suites: Vec<_> = sources.iter().filter_map(|(_, source)| suite_of(source)).collect();
+    let suites: Vec<_> = sources.iter().flat_map(|(_, source)| suites_of(source)).collect();
     let mut tests = BTreeSet::new();
     for (module, source) in &sources {
         tests.extend(tests_of(module, source));
@@ -103,25 +103,43 @@ pub fn tests(workspace: &Path) -> io::Result<BTreeSet<String>> {
     Ok(tests)
 }
 
-/// Returns a suite of tests that a macro makes: the macro's name and its cases.
-fn suite_of(source: &str) -> Option<(&str, Vec<String>)> {
-    let (_, text) = source.split_once("\nmacro_rules! ")?;
-    let (name, text) = text.split_once(" {\n")?;
-    let text = text.split_once("\n}")?.0;
+/// Returns the suites of tests that the macros of a file make: the name of each macro and its cases. A macro that
+/// calls another one of the file has the cases of that one.
+fn suites_of(source: &str) -> Vec<(&str, Vec<String>)> {
+    let macros = source.split("\nmacro_rules! ").skip(1);
+    let bodies: Vec<_> = macros
+        .filter_map(|text| {
+            let (name, text) = text.split_once(" {\n")?;
+            Some((name, text.split_once("\n}")?.0))
+        })
+        .collect();
+    let mut suites: Vec<_> = bodies.iter().map(|(name, body)| (*name, cases_of(body))).collect();
+    for (at, (_, body)) in bodies.iter().enumerate() {
+        let called =
+            bodies.iter().enumerate().filter(|(other, (name, _))| *other != at && uses(body, name));
+        let cases: Vec<_> = called.flat_map(|(other, _)| suites[other].1.clone()).collect();
+        suites[at].1.extend(cases);
+    }
+    suites.retain(|(_, cases)| !cases.is_empty());
+    suites
+}
+
+/// Returns the cases that the body of a macro lists.
+fn cases_of(body: &str) -> Vec<String> {
     let mut cases = Vec::new();
-    for (before, list) in text.split(']').filter_map(|part| part.rsplit_once('[')) {
+    for (before, list) in body.split(']').filter_map(|part| part.rsplit_once('[')) {
         let Some(module) = before.trim_end().strip_suffix(':') else { continue };
         let module = module.split_whitespace().last().unwrap_or_default();
         if !module.starts_with('$') && !list.contains('$') {
             cases.extend(list.split_whitespace().map(|case| format!("{module}::{case}")));
         }
     }
-    (!cases.is_empty()).then_some((name, cases))
+    cases
 }
 
 fn uses(source: &str, suite: &str) -> bool {
     source.lines().any(|line| {
-        let called = line.split_once("!(").map(|(path, _)| path);
+        let called = line.trim_start().split_once("!(").map(|(path, _)| path);
         let path = called.filter(|path| !path.contains(' '));
         path.is_some_and(|path| path.rsplit("::").next() == Some(suite))
     })
@@ -254,8 +272,11 @@ macro_rules! store_tests {
 }
 ";
         let expected = ["items::one", "items::two", "model::three"].map(str::to_owned).to_vec();
-        assert_eq!(suite_of(source), Some(("store_tests", expected)));
-        assert_eq!(suite_of("\nmacro_rules! other {\n    () => {};\n}\n"), None);
+        assert_eq!(suites_of(source), [("store_tests", expected.clone())]);
+        assert!(suites_of("\nmacro_rules! other {\n    () => {};\n}\n").is_empty());
+        let all = "\nmacro_rules! all_tests {\n    ($c:expr) => {\n        $crate::store_tests!($c);\n    };\n}\n";
+        let both = format!("{source}{all}");
+        assert_eq!(suites_of(&both), [("store_tests", expected.clone()), ("all_tests", expected)]);
         assert!(uses("feedsync_store::store_tests!(memory);", "store_tests"));
         assert!(!uses("//! feedsync_store::store_tests!(open);", "store_tests"));
     }

@@ -96,9 +96,9 @@ async fn feeds_are_subscribed_to_named_filed_and_left() {
     assert!(seen(&anna, "/").await.contains("href=\"/pages/reading\""));
 
     for (address, folder, said) in [
-        ("nowhere", "", "begins with http"),
-        ("https://", "", "names a host"),
-        ("https://a b/", "", "no blanks"),
+        ("nowhere", "", "must begin with http"),
+        ("https://", "", "must have a host"),
+        ("https://a b/", "", "must not have blanks"),
         (FEED, "\u{1}", "control characters"),
     ] {
         let fields = [("action", "subscribe"), ("address", address), ("folder", folder)];

@@ -90,7 +90,10 @@ async fn a_hub_listens_on_loopback_only_and_tells_where() {
     ] {
         let config = Config { listen: vec!["127.0.0.1:0".parse().unwrap()], ..config };
         let refused = serve(endpoint("hub"), config, std::future::pending()).await.unwrap_err();
-        assert!(refused.to_string().starts_with(&format!("{setting} says")), "{refused}");
+        assert!(
+            refused.to_string().starts_with(&format!("with the setting {setting},")),
+            "{refused}"
+        );
     }
     let running = run(limits()).await;
     let address = running.serving.address();

@@ -243,6 +243,8 @@ fn store_without_nonces_keeps_its_identity_and_gets_one() {
          ALTER TABLE remotes DROP COLUMN reaches_private; ALTER TABLE remotes DROP COLUMN due;
          ALTER TABLE collections DROP COLUMN bytes;
          ALTER TABLE endpoint DROP COLUMN last_dropped_generation;
+         ALTER TABLE remotes DROP COLUMN refused_at; ALTER TABLE remotes DROP COLUMN refused_up_to;
+         ALTER TABLE remotes DROP COLUMN refusal;
          ALTER TABLE endpoint DROP COLUMN unfinished;
          ALTER TABLE endpoint DROP COLUMN life; PRAGMA user_version = 1;",
     );

@@ -262,7 +262,7 @@ fn a_backup_holds_what_is_left_of_a_damaged_log_and_all_else() {
         assert_eq!(damaged.kept, kept.len() as u64);
         let said = damaged.to_string();
         assert!(said.contains(fault) && said.contains(".log"), "{said}");
-        assert!(said.contains(&format!("holds {},", kept.len())), "{said}");
+        assert!(said.contains(&format!("the backup has {},", kept.len())), "{said}");
 
         let system = Arc::new(SystemEnvironment);
         let restored = SqliteStore::restore(&backup, &parent.path().join("new"), system).unwrap();

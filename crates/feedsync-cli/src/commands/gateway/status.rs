@@ -84,7 +84,7 @@ impl Status {
             }
         }
         out.push_str(&text::count(count(&edits), "edit"));
-        out.push_str(" on their way, ");
+        out.push_str(" pending, ");
         if held + waiting > 0 {
             let outbox = context.command("gateway outbox");
             out.push_str(&format!("{held} held and {waiting} put off (see {outbox}), "));
