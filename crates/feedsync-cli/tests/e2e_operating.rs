@@ -94,7 +94,7 @@ fn settings_come_from_file_environment_and_flags_and_faults_are_named() {
     place.write("hub/feedsync.toml", "[limits]\nbody_item = 11\n");
     hub.run(&["serve"]).fails(2, "feedsync.toml:2: unknown setting \"limits.body_item\"");
     place.write("other.toml", "listen = \"nowhere\"\n");
-    hub.run(&["serve", "--config", "other.toml"]).fails(2, "other.toml:1: listen is a list");
+    hub.run(&["serve", "--config", "other.toml"]).fails(2, "other.toml:1: listen must be a list");
     hub.run(&["serve", "--config", "absent.toml"]).fails(3, "absent.toml");
     place.write("hub/feedsync.toml", "");
     let refused = hub.run(&["serve", "--store", "postgres://a:s3cret@b/c"]);

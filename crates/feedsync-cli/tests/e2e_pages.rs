@@ -168,7 +168,7 @@ fn users_sign_in_and_are_managed_by_the_keyboard_alone() {
     browser.sees("The user was added.");
     browser.tab_to("Change otto");
     browser.press(ENTER);
-    browser.tab_to("Make administrator: otto");
+    browser.tab_to("Make administrator (otto)");
     browser.press(ENTER);
     browser.sees("The user is now an administrator.");
     assert_eq!(desk.json(&["user", "list"])[1]["administrator"], true);

@@ -121,7 +121,7 @@ fn a_login_with_a_token_is_all_that_a_client_needs_to_sync() {
     let hint = format!("feedsync --data desk remote login {}", serving.url);
     assert!(refused.err.contains(&hint), "{}", refused.err);
     let login = ["--data", "desk", "remote", "login", "--stdin", &serving.url];
-    place.run_with(&login, "fsy_0123456789abcdef").fails(1, "does not accept it");
+    place.run_with(&login, "fsy_0123456789abcdef").fails(1, "does not accept the login");
     let done = place.run_with(&login, &token);
     assert_eq!(done.code, 0, "{}", done.err);
     desk.ok(&sync);

@@ -87,7 +87,7 @@ fn articles_are_read_marked_starred_and_found_by_the_keyboard_alone() {
     browser.tab_to("Address of a feed");
     browser.press("kitchen");
     browser.press(ENTER);
-    browser.sees("begins with http");
+    browser.sees("must begin with http");
     browser.fits("reading-refused");
     browser.tab_to("Address of a feed");
     browser.select_all();
