@@ -98,6 +98,8 @@ mod postgres;
 mod remote;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+#[cfg(feature = "sqlite")]
+pub mod sqlite_support;
 mod stored;
 mod transfer;
 

@@ -3,9 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rusqlite::ErrorCode;
-
 use feedsync_reader_api::FeedNumber;
+use feedsync_store::sqlite_support::{SqliteError, TaskError};
 
 /// Error of a library. No error changes the library, except that the effect of [`LibraryError::Unknown`] is
 /// unknown.
@@ -85,10 +84,31 @@ impl LibraryError {
 
 impl From<rusqlite::Error> for LibraryError {
     fn from(error: rusqlite::Error) -> Self {
-        match error.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => Self::Full,
-            Some(ErrorCode::DatabaseCorrupt) => Self::Damaged(error.to_string()),
-            _ => Self::Database(Box::new(error)),
+        SqliteError::from(error).into()
+    }
+}
+
+impl From<SqliteError> for LibraryError {
+    fn from(error: SqliteError) -> Self {
+        match error {
+            SqliteError::Foreign { path } => Self::Foreign { path },
+            SqliteError::Newer { path, found, known } => Self::Newer { path, found, known },
+            SqliteError::Full => Self::Full,
+            SqliteError::Damaged(reason) => Self::Damaged(reason),
+            SqliteError::Database(error) => Self::Database(error),
+            SqliteError::Panicked => Self::Decision,
+            SqliteError::Unknown(reason) => Self::Unknown(reason),
+            error @ SqliteError::NoWriteAheadLog { .. } => Self::Database(Box::new(error)),
         }
+    }
+}
+
+impl TaskError for LibraryError {
+    fn is_full_disk(&self) -> bool {
+        matches!(self, Self::Full)
+    }
+
+    fn is_damaged_file(&self) -> bool {
+        matches!(self, Self::Damaged(_))
     }
 }

@@ -8,8 +8,9 @@ use rusqlite::{Connection, OptionalExtension as _};
 
 use super::columns::Columns;
 use super::contents::{self, digest_of};
+use super::data_directory;
 use super::error::StoreError;
-use super::{data_directory, schema};
+use super::schema::SETTINGS;
 
 /// A fault of the stored data.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +27,7 @@ pub fn check(directory: &Path) -> Result<Vec<Fault>, StoreError> {
     if !file.exists() {
         return Ok(Vec::new());
     }
-    let connection = schema::connect_reader(&file)?;
+    let connection = SETTINGS.connect_reader(&file)?;
     let mut faults = Vec::new();
     let mut statement = connection.prepare("PRAGMA quick_check")?;
     let mut rows = statement.query([])?;

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use feedsync_bitsy::interceptor::Digest;
-use rusqlite::ErrorCode;
+use feedsync_store::sqlite_support::SqliteError;
 
 /// Error of a store. No error changes the store, except that the effect of [`StoreError::Unknown`] is unknown.
 #[derive(Debug, thiserror::Error)]
@@ -59,7 +59,7 @@ pub enum StoreError {
     },
     /// The database failed.
     #[error("the database failed: {0}")]
-    Database(#[source] rusqlite::Error),
+    Database(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The disk did not confirm a write. The store accepts nothing more until it is opened again.
     #[error("the disk failed, and the last changes may be lost: {0}; restart the gateway")]
     Unknown(String),
@@ -86,10 +86,22 @@ impl StoreError {
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        match error.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => Self::Full,
-            Some(ErrorCode::DatabaseCorrupt) => Self::Damaged(error.to_string()),
-            _ => Self::Database(error),
+        SqliteError::from(error).into()
+    }
+}
+
+impl From<SqliteError> for StoreError {
+    fn from(error: SqliteError) -> Self {
+        match error {
+            SqliteError::Foreign { path } => Self::Foreign { path },
+            SqliteError::Newer { path, found, known } => Self::Newer { path, found, known },
+            SqliteError::Full => Self::Full,
+            SqliteError::Damaged(reason) => Self::Damaged(reason),
+            SqliteError::Database(error) => Self::Database(error),
+            SqliteError::Unknown(reason) => Self::Unknown(reason),
+            error @ (SqliteError::NoWriteAheadLog { .. } | SqliteError::Panicked) => {
+                Self::Database(Box::new(error))
+            }
         }
     }
 }

@@ -54,6 +54,7 @@ use data_directory::DataDirectory;
 use read_cache::ReadCache;
 use readers::Readers;
 use reserve::Reserve;
+use schema::{SCHEMA, SETTINGS};
 use sweep::Sweep;
 
 /// Persistent state of a gateway.
@@ -85,8 +86,8 @@ impl Store {
     pub fn open(directory: &Path, quota: Quota) -> Result<(Self, Rows), StoreError> {
         let place = DataDirectory::take(directory)?;
         let file = place.database();
-        let mut connection = schema::connect(&file)?;
-        schema::migrate(&mut connection, &file)?;
+        let mut connection = SETTINGS.connect(&file)?;
+        SCHEMA.open(&mut connection, &file)?;
         let contents = Contents::open(place.contents())?;
         contents.forget_unknown(|digest| is_in_file(&connection, digest))?;
         delete_missing_files(&mut connection, &contents)?;
@@ -242,7 +243,7 @@ impl Store {
     /// Checkpoints the write-ahead log, so that it does not grow without limit. Takes time, but does not block
     /// others.
     pub fn checkpoint_log(&self) -> Result<(), StoreError> {
-        let connection = schema::connect(&self.readers.database)?;
+        let connection = SETTINGS.connect(&self.readers.database)?;
         connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
         Ok(())
     }
@@ -251,7 +252,7 @@ impl Store {
     /// more.
     pub fn free_space(&self) -> Result<(), StoreError> {
         self.reserve.release();
-        let connection = schema::connect(&self.readers.database)?;
+        let connection = SETTINGS.connect(&self.readers.database)?;
         connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
         Ok(())
     }

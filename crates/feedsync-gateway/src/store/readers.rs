@@ -12,7 +12,8 @@ use rusqlite::Connection;
 use super::contents::{Contents, Opened};
 use super::error::StoreError;
 use super::read_cache::ReadCache;
-use super::{representations, schema};
+use super::representations;
+use super::schema::SETTINGS;
 
 /// Maximum number of idle connections in the pool.
 const MAX_IDLE: usize = 16;
@@ -49,7 +50,10 @@ impl Readers {
 
     fn connection(&self) -> Result<Connection, StoreError> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        idle.map_or_else(|| schema::connect_reader(&self.database), Ok)
+        match idle {
+            Some(connection) => Ok(connection),
+            None => Ok(SETTINGS.connect_reader(&self.database)?),
+        }
     }
 }
 

@@ -8,8 +8,10 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::log_backup::{self, BackupReport};
 use super::log_files::LogFiles;
-use super::{check, location, schema};
+use super::schema::{SCHEMA, SETTINGS};
+use super::{check, location};
 use crate::error::StoreError;
+use crate::sqlite_support::Contents;
 
 /// Copies a snapshot in a single step, so that no concurrent writer can make the copy restart.
 pub(super) fn backup(
@@ -49,7 +51,7 @@ pub(super) fn restore(backup: &Path, file: &Path) -> Result<(), StoreError> {
         backup,
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     )?;
-    if !matches!(schema::contents(&source)?, schema::Contents::Store(_)) {
+    if !matches!(SCHEMA.contents(&source)?, Contents::Known(_)) {
         return Err(StoreError::Foreign { path: backup.to_owned() });
     }
     if let Some(fault) = check::file(&source)?.into_iter().next() {
@@ -68,7 +70,7 @@ pub(super) fn restore(backup: &Path, file: &Path) -> Result<(), StoreError> {
 
 /// Copies a database into one file without companion files.
 pub(super) fn copy(source: &Connection, file: &Path) -> Result<Connection, StoreError> {
-    let mut target = schema::connect(file)?;
+    let mut target = SETTINGS.connect(file)?;
     let step = Backup::new(source, &mut target)?.step(-1)?;
     if step != StepResult::Done {
         return Err(StoreError::Database(format!("the backup ended with {step:?}").into()));

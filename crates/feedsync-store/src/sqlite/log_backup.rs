@@ -247,7 +247,8 @@ mod tests {
     use crate::conformance::samples::create;
     use crate::conformance::{TestEnvironment, wait};
     use crate::log::{Append, Expected, Logs as _, NewSnapshot};
-    use crate::sqlite::{SqliteStore, copy, schema};
+    use crate::sqlite::schema::SETTINGS;
+    use crate::sqlite::{SqliteStore, copy};
     use crate::{EndpointName, ItemStore as _, Transfer as _};
 
     fn environment(seed: u64) -> Arc<TestEnvironment> {
@@ -258,7 +259,7 @@ mod tests {
     fn backed_up(store: &SqliteStore, parent: &Path, change: impl FnOnce()) -> SqliteStore {
         let file = parent.join("backup");
         std::fs::write(&file, "").unwrap();
-        let source = schema::connect_reader(&parent.join("data/feedsync.db")).unwrap();
+        let source = SETTINGS.connect_reader(&parent.join("data/feedsync.db")).unwrap();
         let mut target = copy::copy(&source, &file).unwrap();
         change();
         assert!(pack(&mut target, &source, &store.files).unwrap().is_complete());

@@ -13,6 +13,7 @@ mod blobs;
 mod charges;
 mod check;
 mod collections;
+mod commit_hooks;
 mod copy;
 mod database_reads;
 mod database_rows;
@@ -30,7 +31,6 @@ mod nonce;
 mod people;
 mod read;
 mod read_cache;
-mod readers;
 mod remotes;
 mod rows;
 mod schema;
@@ -38,7 +38,6 @@ mod store;
 mod transfer;
 mod update;
 mod watch;
-mod writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,14 +50,15 @@ use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::name::{CollectionName, EndpointName};
 use crate::notifier::ChangeNotifier;
+use crate::sqlite_support::{Contents, ReadPool, Writer, enable_wal};
+use commit_hooks::StoreHooks;
 use disk_reserve::DiskReserve;
 pub use log_backup::{BackupReport, DamagedLog};
 use log_files::LogFiles;
 use nonce::NonceRenewal;
 use read_cache::ReadCache;
-use readers::Readers;
+use schema::{SCHEMA, SETTINGS};
 use watch::Watch;
-use writer::Writer;
 
 /// A store in the file `feedsync.db` of a directory. Dropping it writes what is queued and waits for its
 /// threads.
@@ -68,8 +68,8 @@ pub struct SqliteStore {
     files: Arc<LogFiles>,
     notifier: Arc<ChangeNotifier<CollectionName>>,
     database_notifier: Arc<ChangeNotifier<DatabaseName>>,
-    writer: Writer,
-    readers: Readers,
+    writer: Writer<StoreError>,
+    readers: ReadPool<StoreError>,
     known: ReadCache,
     /// Whether a write failed because the disk was full, and the disk has no space since.
     is_full: Arc<AtomicBool>,
@@ -87,22 +87,22 @@ impl SqliteStore {
         location::make_directory(directory)?;
         let file = directory.join(location::FILE);
         location::make_file(&file)?;
-        let mut connection = schema::connect(&file)?;
-        match schema::contents(&connection)? {
-            schema::Contents::Empty if nonce::exists(directory) => {
+        let mut connection = SETTINGS.connect(&file)?;
+        match SCHEMA.contents(&connection)? {
+            Contents::Empty if nonce::exists(directory) => {
                 return Err(location::lost(&file));
             }
-            schema::Contents::Empty => schema::begin(&connection)?,
-            schema::Contents::Store(_) => return Err(location::occupied(&file)),
-            schema::Contents::Foreign => return Err(StoreError::Foreign { path: file }),
+            Contents::Empty => schema::begin(&connection)?,
+            Contents::Known(_) => return Err(location::occupied(&file)),
+            Contents::Foreign => return Err(StoreError::Foreign { path: file }),
         }
         let place = location::place(&file)?;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Another process may have done this already.
-        if schema::contents(&transaction)? != schema::Contents::Empty {
+        if SCHEMA.contents(&transaction)? != Contents::Empty {
             return Err(location::occupied(&file));
         }
-        schema::migrate(&transaction, &file)?;
+        SCHEMA.migrate(&transaction, &file)?;
         collections::found(&transaction, name, &place, &*environment)?;
         transaction.commit()?;
         // The nonce comes after the first commit. So a database without tables is one whose creation was
@@ -164,17 +164,17 @@ impl SqliteStore {
         if !Self::exists(directory) {
             return Err(absent("there is no store here"));
         }
-        let mut connection = schema::connect(&file)?;
-        let contents = schema::contents(&connection)?;
+        let mut connection = SETTINGS.connect(&file)?;
+        let contents = SCHEMA.contents(&connection)?;
         match contents {
-            schema::Contents::Store(_) => schema::enable_wal(&connection)?,
-            schema::Contents::Empty if nonce::exists(directory) => {
+            Contents::Known(_) => enable_wal(&connection)?,
+            Contents::Empty if nonce::exists(directory) => {
                 return Err(location::lost(&file));
             }
-            schema::Contents::Empty => {
+            Contents::Empty => {
                 return Err(absent("there is no store here; its creation was interrupted"));
             }
-            schema::Contents::Foreign => return Err(StoreError::Foreign { path: file }),
+            Contents::Foreign => return Err(StoreError::Foreign { path: file }),
         }
         let place = location::place(&file)?;
         let is_settled = |connection: &Connection| {
@@ -188,10 +188,10 @@ impl SqliteStore {
         };
         let mut settles = false;
         // Usually there is nothing to do, and no lock for writing is needed.
-        if !schema::is_current(contents) || !is_settled(&connection)? {
+        if contents != Contents::Known(SCHEMA.version()) || !is_settled(&connection)? {
             let transaction =
                 connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            schema::migrate(&transaction, &file)?;
+            SCHEMA.migrate(&transaction, &file)?;
             // Another process may have done this already, or may have been renewing the nonces.
             if !is_settled(&transaction)? {
                 collections::settle(&transaction, &place, &*environment)?;
@@ -233,21 +233,22 @@ impl SqliteStore {
         let is_full = Arc::new(AtomicBool::new(false));
         let space = DiskReserve::new(&absolute, Arc::clone(&is_full));
         let nonce = NonceRenewal::new(absolute);
+        let hooks = StoreHooks { nonce, files: Arc::clone(&files), space, renews: false };
         let threads =
             std::thread::available_parallelism().map_or(2, |count| count.get().clamp(2, 8));
         let connections = || {
-            let each = (0..threads).map(|_| schema::connect_reader(&file));
+            let each = (0..threads).map(|_| SETTINGS.connect_reader(&file));
             each.collect::<Result<Vec<_>, _>>()
         };
-        let readers = Readers::start(connections()?)?;
+        let readers = ReadPool::start("feedsync-reader", connections()?)?;
         let notifier = Arc::new(ChangeNotifier::default());
         let database_notifier = Arc::new(ChangeNotifier::default());
         let bells = (Arc::clone(&notifier), Arc::clone(&database_notifier));
-        let watch = Watch::start(schema::connect_reader(&file)?, bells)?;
+        let watch = Watch::start(SETTINGS.connect_reader(&file)?, bells)?;
         Ok(Self {
             directory: directory.to_owned(),
             environment,
-            writer: Writer::start(connection, nonce, Arc::clone(&files), space)?,
+            writer: Writer::start("feedsync-writer", connection, hooks)?,
             is_full,
             files,
             notifier,

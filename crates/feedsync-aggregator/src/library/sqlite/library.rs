@@ -6,9 +6,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use feedsync_log::Millis;
 use feedsync_reading_state::{ArticleId, FeedAddress, IdentificationState};
+use feedsync_store::sqlite_support::Durability;
 
 use super::sweep::FeedDeletion;
-use super::writer::Durability;
 use super::{
     SqliteLibrary, articles, feeds, icons, list, lookups, polling, search, settle, subscriptions,
     sweep,
@@ -36,7 +36,7 @@ impl Library for SqliteLibrary {
     ) -> Result<(), LibraryError> {
         let (reader, feeds) = (reader.clone(), feeds.clone());
         let set = move |connection: &_| subscriptions::set(connection, &reader, &feeds, now);
-        self.writer.run(Durability::Power, set).await
+        self.writer.run_with(Durability::Power, set).await
     }
 
     async fn subscriptions(&self, reader: &ReaderName) -> Result<Vec<StoredFeed>, LibraryError> {
@@ -64,7 +64,7 @@ impl Library for SqliteLibrary {
         most: usize,
     ) -> Result<Vec<DueFeed>, LibraryError> {
         let claim = move |connection: &_| polling::claim(connection, now, until, most);
-        self.writer.run(Durability::Process, claim).await
+        self.writer.run_with(Durability::Process, claim).await
     }
 
     async fn next_due(&self) -> Result<Option<Millis>, LibraryError> {
@@ -74,7 +74,7 @@ impl Library for SqliteLibrary {
     async fn make_due(&self, feeds: &[FeedNumber], now: Millis) -> Result<(), LibraryError> {
         let feeds = feeds.to_vec();
         let make_due = move |connection: &_| polling::make_due(connection, &feeds, now);
-        self.writer.run(Durability::Process, make_due).await
+        self.writer.run_with(Durability::Process, make_due).await
     }
 
     async fn host_hold(&self, host: &str, now: Millis) -> Result<Option<Millis>, LibraryError> {
@@ -86,7 +86,7 @@ impl Library for SqliteLibrary {
         check_count(host.len(), MAX_TEXT_BYTES, "bytes", || "the host's name".to_owned())?;
         let host = host.to_owned();
         let hold = move |connection: &_| polling::hold(connection, &host, until, now);
-        self.writer.run(Durability::Process, hold).await
+        self.writer.run_with(Durability::Process, hold).await
     }
 
     async fn identification_state(
@@ -106,7 +106,7 @@ impl Library for SqliteLibrary {
         let gives = poll.document.is_some();
         let durability = if gives { Durability::Power } else { Durability::Process };
         let settle = move |connection: &_| settle::settle(connection, feed, &poll, now);
-        self.writer.run(durability, settle).await
+        self.writer.run_with(durability, settle).await
     }
 
     async fn before(&self, received: Millis) -> Result<Option<ArticleNumber>, LibraryError> {
@@ -183,7 +183,7 @@ impl Library for SqliteLibrary {
         loop {
             let keep = Arc::clone(&keep);
             let portion = move |connection: &_| sweep::delete_batch(connection, feed, &keep);
-            let portion = self.writer.run(Durability::Process, portion).await?;
+            let portion = self.writer.run_with(Durability::Process, portion).await?;
             swept += portion as u64;
             if portion < sweep::BATCH {
                 return Ok(swept);
@@ -203,7 +203,7 @@ impl Library for SqliteLibrary {
             let portion = move |connection: &_| {
                 sweep::delete_abandoned_feeds(connection, abandoned_before, &spared)
             };
-            match self.writer.run(Durability::Process, portion).await? {
+            match self.writer.run_with(Durability::Process, portion).await? {
                 FeedDeletion::Feed => forgotten += 1,
                 FeedDeletion::Articles => {}
                 FeedDeletion::Nothing => return Ok(forgotten),
@@ -230,6 +230,6 @@ impl Library for SqliteLibrary {
         }
         let origin = origin.clone();
         let set = move |connection: &_| icons::set(connection, &origin, icon.as_ref(), now);
-        self.writer.run(Durability::Process, set).await
+        self.writer.run_with(Durability::Process, set).await
     }
 }

@@ -13,21 +13,19 @@ mod library;
 mod list;
 mod lookups;
 mod polling;
-mod readers;
 mod schema;
 mod search;
 mod settle;
 mod subscriptions;
 mod sweep;
-mod writer;
 
 use std::path::{Path, PathBuf};
 
 use feedsync_store::owned;
+use feedsync_store::sqlite_support::{ReadPool, Writer};
 
 use crate::library::error::LibraryError;
-use readers::ReadPool;
-use writer::Writer;
+use schema::{SCHEMA, SETTINGS};
 
 /// Name of the file in the directory.
 const FILE: &str = "articles.sqlite3";
@@ -35,9 +33,9 @@ const FILE: &str = "articles.sqlite3";
 /// A library in the file `articles.sqlite3` of a directory. Dropping it writes the queued work and waits for its
 /// threads.
 pub struct SqliteLibrary {
-    readers: ReadPool,
+    readers: ReadPool<LibraryError>,
     /// Dropped last: the last connection to close the file checkpoints the log completely.
-    writer: Writer,
+    writer: Writer<LibraryError>,
 }
 
 impl SqliteLibrary {
@@ -48,13 +46,16 @@ impl SqliteLibrary {
         owned::make_directory(directory).map_err(failed)?;
         let file = directory.join(FILE);
         owned::make_file(&file).map_err(|source| LibraryError::file(&file, source))?;
-        let mut connection = schema::connect(&file)?;
-        schema::migrate(&mut connection, &file)?;
+        let mut connection = SETTINGS.connect(&file)?;
+        SCHEMA.open(&mut connection, &file)?;
         owned::sync_directory(directory).map_err(failed)?;
         let threads = std::thread::available_parallelism().map_or(2, |count| count.get());
         let readers: Result<_, _> =
-            (0..threads.clamp(2, 4)).map(|_| schema::connect_reader(&file)).collect();
-        Ok(Self { readers: ReadPool::start(readers?)?, writer: Writer::start(connection)? })
+            (0..threads.clamp(2, 4)).map(|_| SETTINGS.connect_reader(&file)).collect();
+        Ok(Self {
+            readers: ReadPool::start("feedsync-articles", readers?)?,
+            writer: Writer::start("feedsync-articles", connection, ())?,
+        })
     }
 
     /// Opens the library of a directory like [`SqliteLibrary::open`]. A damaged or foreign file is renamed to the
@@ -81,7 +82,7 @@ impl SqliteLibrary {
         {
             return Ok(());
         }
-        schema::check(&schema::connect_reader(&file)?)
+        schema::check(&SETTINGS.connect_reader(&file)?)
     }
 }
 
