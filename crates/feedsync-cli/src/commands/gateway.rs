@@ -94,7 +94,7 @@ pub(crate) struct Gateway {
     allow_origin: Vec<PageOrigin>,
 }
 
-/// What is asked of a gateway that runs.
+/// Commands for a running gateway.
 #[derive(Debug, Subcommand)]
 enum Command {
     Status(status::Status),

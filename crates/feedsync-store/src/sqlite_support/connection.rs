@@ -20,7 +20,7 @@ const STATEMENTS: usize = 64;
 /// Size to which the write-ahead log is truncated after a checkpoint, in bytes.
 const MAX_IDLE_LOG_BYTES: u32 = 64 << 20;
 
-/// What a connection does while another one has the lock.
+/// Behavior of a connection while another one has the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Busy {
     /// Tries again in short intervals for about a minute, since other processes write too.
@@ -35,7 +35,7 @@ pub enum Busy {
 /// is not trusted, and temporary tables are in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// What a commit survives, unless the [`Writer`](super::Writer) sets it for each commit.
+    /// Failures that a commit survives, unless the [`Writer`](super::Writer) sets it for each commit.
     pub durability: Durability,
     /// Whether foreign keys are enforced.
     pub foreign_keys: bool,
@@ -45,7 +45,7 @@ pub struct Settings {
     pub reader_cache: u32,
     /// Size of the write-ahead log that causes a checkpoint, in pages.
     pub checkpoint: u32,
-    /// What a connection does while another one has the lock.
+    /// Behavior of a connection while another one has the lock.
     pub busy: Busy,
 }
 

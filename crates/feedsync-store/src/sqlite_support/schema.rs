@@ -32,7 +32,7 @@ impl Schema {
         self.migrations.len() as i64
     }
 
-    /// What a file contains. It is not changed.
+    /// Returns the contents of a file, which is not changed.
     pub fn contents(&self, connection: &Connection) -> Result<Contents, SqliteError> {
         let pragma = |name| connection.query_row(name, [], |row| row.get::<_, i64>(0));
         let result: rusqlite::Result<_> = (|| {

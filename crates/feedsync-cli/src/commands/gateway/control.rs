@@ -21,7 +21,7 @@ pub(crate) fn directory(data: &Path) -> PathBuf {
     data.join(DIRECTORY)
 }
 
-/// Which gateway is meant.
+/// The gateway that a command addresses.
 #[derive(Debug, Args)]
 pub(crate) struct Which {
     /// Control address of the gateway [default: the one that the gateway wrote into its data directory]
