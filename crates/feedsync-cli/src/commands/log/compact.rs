@@ -34,7 +34,10 @@ impl Compact {
         present(&log.name(), &session)?;
         let before = session.position().offset;
         if let Some(version) = session.position().newer {
-            let message = format!("{}: it has records of the later version {version}", log.name());
+            let message = format!(
+                "{}: the log has records of version {version}, which this program does not know",
+                log.name()
+            );
             return Err(Failure::refused(message).hint("update feedsync"));
         }
         if !compact(&*log, &mut replica, &session, random()).await? {
