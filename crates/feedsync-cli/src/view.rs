@@ -131,7 +131,7 @@ pub(crate) fn remote(remote: &Remote, collection: Option<&Collection>) -> Value 
         "name": remote.name,
         "url": without_credentials(&remote.url),
         "until": state.until,
-        "pending": collection.map(|collection| pending(remote, collection)),
+        "pending": collection.map(|collection| state.pending(collection.last)),
         "read_only": state.read_only,
         "every": remote.subscription.as_ref().map(|at| Period::from(at.every).to_string()),
         "plain": remote.subscription.as_ref().map(|at| at.plain),
@@ -140,16 +140,6 @@ pub(crate) fn remote(remote: &Remote, collection: Option<&Collection>) -> Value 
         "failures": state.failures,
         "failure": state.failure,
     })
-}
-
-/// Upper bound for the number of changes that a remote has not been offered.
-pub(crate) fn pending(remote: &Remote, collection: &Collection) -> u64 {
-    let offered = if remote.state.may_lack { 0 } else { remote.state.pushed.get() };
-    if remote.state.read_only && remote.state.refusal.is_none() {
-        0
-    } else {
-        collection.last.get().saturating_sub(offered)
-    }
 }
 
 /// JSON of a discarded item: an element of `ls --discarded --json`.

@@ -78,8 +78,8 @@ enum PostResult {
 /// Time after which changes are offered again to a hub that refused them all.
 const REFUSAL_RETRY: Duration = Duration::from_secs(3_600);
 
-/// Whether a collection has changes to offer to a remote: those that it has not been offered yet. To a hub that refused
-/// them all, only changes since then count, which did not come from it.
+/// Whether a collection has changes that a remote has not been offered yet. After a refusal of all changes, only later
+/// changes that did not come from the remote count.
 pub(crate) async fn has_unsent_changes(
     endpoint: &Endpoint,
     remote: &Remote,
@@ -125,13 +125,13 @@ impl Run<'_> {
     /// error and leaves the position unchanged.
     pub(crate) async fn push(&mut self, hub: &Url) -> Result<PushOutcome, SyncError> {
         let name = self.remote.collection.clone();
-        let up_to = self.endpoint.collection(&name).await?.last;
+        let Collection { last: up_to, sent, .. } = self.endpoint.collection(&name).await?;
         let mut aftermath = PushOutcome::InSync;
         // Items that were refused earlier are offered again, once in a synchronisation.
         let again = self.state.may_lack && self.first_refused.is_none();
         let mut after = if again { ChangeNumber::ZERO } else { self.state.pushed };
         // Changes are marked as sent only if all earlier ones are: an earlier push may have left some out.
-        let marks = self.endpoint.collection(&name).await?.sent >= after;
+        let marks = sent >= after;
         while after < up_to {
             let page = self.endpoint.changes(&name, after, Some(up_to), BATCH).await?;
             let offered: Vec<_> =
@@ -142,7 +142,7 @@ impl Run<'_> {
                 of = up_to.get(),
                 "sending changes"
             );
-            match self.offer(hub, &page.collection, offered).await? {
+            match self.offer(hub, &page.collection, offered, up_to).await? {
                 Some(PushOutcome::InSync) => {}
                 Some(PushOutcome::Behind) => aftermath = PushOutcome::Behind,
                 None => return Ok(PushOutcome::InSync),
@@ -173,12 +173,14 @@ impl Run<'_> {
         self.state.may_lack || stored.origin != Origin::Remote(self.remote.id)
     }
 
-    /// Sends items in order, in as many requests as needed; `None` if the hub accepts no pushes.
+    /// Sends items in order, in as many requests as needed; `None` if the hub accepts no pushes. `up_to` is the last
+    /// change that this push offers.
     async fn offer(
         &mut self,
         hub: &Url,
         collection: &Collection,
         items: Vec<StoredItem>,
+        up_to: ChangeNumber,
     ) -> Result<Option<PushOutcome>, SyncError> {
         self.report.offered += items.len() as u64;
         if items.is_empty() || self.dry_run {
@@ -204,7 +206,7 @@ impl Run<'_> {
                 }
                 Some(PostResult::Closed(error)) => {
                     tracing::debug!(%error, "the hub accepts no changes from here");
-                    self.close(error).await?;
+                    self.close(error, up_to).await?;
                     return Ok(None);
                 }
                 Some(PostResult::Refused(error)) if batch.len() == 1 => {
@@ -286,7 +288,8 @@ impl Run<'_> {
             },
         ));
         let known = self.state.until.as_ref() == Some(&since) && !surprise;
-        let mut state = RemoteState { pushed: through, read_only: false, ..self.state.clone() };
+        let (read_only, refusal) = (false, None);
+        let mut state = RemoteState { pushed: through, read_only, refusal, ..self.state.clone() };
         if known && since != until {
             (state.until, state.etag, state.last_modified) = (Some(until), None, None);
         }
@@ -299,8 +302,8 @@ impl Run<'_> {
         self.first_refused = Some(first);
     }
 
-    async fn close(&mut self, error: FetchError) -> Result<(), SyncError> {
-        let up_to = self.endpoint.collection(&self.remote.collection).await?.last;
+    /// Stores a refusal of all changes. Those after `up_to` were made during the push: they are new for the hub.
+    async fn close(&mut self, error: FetchError, up_to: ChangeNumber) -> Result<(), SyncError> {
         let at = self.endpoint.environment().now();
         let refusal = Some(PushRefusal { at, up_to, reason: error.to_string() });
         self.remember(RemoteState { read_only: true, refusal, ..self.state.clone() }).await?;

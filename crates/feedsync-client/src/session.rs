@@ -285,7 +285,8 @@ impl<'a> Run<'a> {
         }
         // The body is not read: the hub's pages contain it.
         let changes = Some(without_credentials(hub.as_str()));
-        self.remember(RemoteState { changes, read_only: false, ..self.state.clone() }).await?;
+        let (read_only, refusal) = (false, None);
+        self.remember(RemoteState { changes, read_only, refusal, ..self.state.clone() }).await?;
         Ok(Peer::Hub(with_credentials(hub, &self.remote.url)))
     }
 

@@ -77,7 +77,7 @@ pub struct Watch {
     notices: Notices,
     follower: Option<(String, Follower)>,
     begun: bool,
-    /// When the wait for the next synchronisation began, as long as it lasts: a dropped future must not begin it anew.
+    /// Start of the current wait. The next call after a dropped future continues this wait.
     entered: Option<Instant>,
     /// When this wait ends because the feed expires.
     expiry: Option<Instant>,
@@ -126,7 +126,8 @@ impl Watch {
         let pause = if self.begun { self.pace.after(state.failures) } else { Duration::ZERO };
         let now = Instant::now();
         let until = (entered + pause).max(now + wish);
-        // A timer needs a moment even for a time that has come, which a future that is dropped often never has.
+        // `sleep_until` may be pending at its first poll even for a time that has passed. A future that is dropped after
+        // each first poll would never get further.
         if until > now {
             sleep_until(until).await;
         }

@@ -75,7 +75,7 @@ impl Endpoint {
         let remotes = self.store.remotes(Some(collection)).await?;
         let offered = remotes
             .iter()
-            .filter(|other| other.id != remote && !other.state.read_only)
+            .filter(|other| other.id != remote && other.state.may_take_changes())
             .map(|other| other.state.pushed)
             .min()
             .unwrap_or(ChangeNumber::MAX);

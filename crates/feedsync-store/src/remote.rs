@@ -104,7 +104,7 @@ pub struct RemoteState {
 pub struct PushRefusal {
     /// When the hub refused.
     pub at: Moment,
-    /// The last change of the collection at that time.
+    /// The last change that the refused push offered.
     pub up_to: ChangeNumber,
     /// The response of the hub, as text for people.
     pub reason: String,
@@ -116,5 +116,16 @@ impl RemoteState {
     #[must_use]
     pub fn to_be_read_again(self) -> Self {
         Self { needs_complete: true, etag: None, last_modified: None, ..self }
+    }
+
+    /// Whether changes are sent to it: it is not a feed that can only be read. After a refusal they are offered again.
+    pub fn may_take_changes(&self) -> bool {
+        !self.read_only || self.refusal.is_some()
+    }
+
+    /// Upper bound for the number of changes that it has not been offered, of a collection with this last change.
+    pub fn pending(&self, last: ChangeNumber) -> u64 {
+        let offered = if self.may_lack { 0 } else { self.pushed.get() };
+        if self.may_take_changes() { last.get().saturating_sub(offered) } else { 0 }
     }
 }

@@ -54,7 +54,7 @@ impl Status {
                     "  {}  synchronised {when}",
                     text::line(&shown_text(&remote.url))
                 ));
-                match view::pending(remote, collection) {
+                match remote.state.pending(collection.last) {
                     0 => {}
                     count => {
                         out.push_str(&format!("  {} to send", text::count(count, "change")));

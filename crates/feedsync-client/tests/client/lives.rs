@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use feedsync_client::{Direction, NoProgress, Session, SyncError, Warning};
 use feedsync_core::Format;
@@ -188,6 +189,37 @@ async fn refused_push_is_reported_each_time_and_tried_again_for_new_changes_or_a
         assert_eq!((report.pushed.added, report.warnings.len()), (2, 0), "{report:?}");
         assert!(!report.state.read_only && report.state.refusal.is_none());
     }
+}
+
+#[tokio::test]
+async fn edit_made_while_a_hub_refuses_is_offered_at_the_next_sync() {
+    let hub = Hub::new("hub").await;
+    let to = hub.address;
+    let site = Site::start(move |asked| match asked.method.as_str() {
+        "POST" => {
+            let mut refused = vec![Act::Pause(Duration::from_millis(300))];
+            refused.extend(answer(405, &[], ""));
+            refused
+        }
+        _ => vec![Act::Pass { to, bytes: usize::MAX }],
+    })
+    .await;
+    let anna = Peer::new("anna").await;
+    anna.add("before").await;
+    let url = site.url("/collections/notes");
+    let pushes = || site.asked().iter().filter(|asked| asked.method == "POST").count();
+    let edit = async {
+        while pushes() == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        anna.add("during").await;
+    };
+    tokio::join!(anna.sync(&url), edit);
+    assert_eq!(pushes(), 1);
+    anna.sync(&url).await;
+    assert_eq!(pushes(), 2, "the edit is new for the hub");
+    anna.sync(&url).await;
+    assert_eq!(pushes(), 2);
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use feedsync_core::{
 use feedsync_endpoint::{
     Conclusion, EditFailure, Endpoint, EndpointError, ItemOutcome, SeenVersions, Source,
 };
-use feedsync_store::{NewRemote, Origin, RemoteId, RemoteState};
+use feedsync_store::{ChangeNumber, Moment, NewRemote, Origin, PushRefusal, RemoteId, RemoteState};
 
 async fn remote(endpoint: &Endpoint, url: &str) -> RemoteId {
     let new = NewRemote { collection: notes(), name: None, url: url.into(), subscription: None };
@@ -43,6 +43,28 @@ async fn item_of_two_remotes_is_kept_when_one_drops_it() {
     assert!(bob.item(&notes(), &both).await.is_ok());
     assert!(bob.item(&notes(), &one).await.is_err());
     assert_eq!(bob.store().discarded(&notes()).await.unwrap()[0].item.id, one);
+}
+
+/// A hub that refused changes is offered them again, so what it has not been offered stays. A feed that can only be read
+/// is never offered anything.
+#[tokio::test]
+async fn item_that_a_refusing_hub_has_not_been_offered_is_not_discarded() {
+    for is_refusal in [true, false] {
+        let (bob, publisher, items) = reader_of_a_feed(&["one"]).await;
+        let other = remote(&bob, "http://two/").await;
+        let known = bob.store().remotes(None).await.unwrap();
+        let mut other = known.into_iter().find(|known| known.id == other).unwrap();
+        other.state.read_only = true;
+        other.state.refusal = is_refusal.then(|| PushRefusal {
+            at: Moment::from_micros(0),
+            up_to: ChangeNumber::ZERO,
+            reason: "for now".to_owned(),
+        });
+        bob.store().change_remote(other).await.unwrap();
+        let discarded = bob.discard_absent(&notes(), publisher, &SeenVersions::default()).await;
+        assert_eq!(discarded.unwrap(), u64::from(!is_refusal));
+        assert_eq!(bob.item(&notes(), &items[0].id).await.is_ok(), is_refusal);
+    }
 }
 
 /// Returns a reader of one publisher's feed, and the items that it provided.

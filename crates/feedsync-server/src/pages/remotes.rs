@@ -27,6 +27,7 @@ struct Row {
     name: Option<String>,
     url: String,
     read_only: bool,
+    refusal: Option<String>,
     pending: u64,
     succeeded: Option<Time>,
     failures: u32,
@@ -54,14 +55,14 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
 
 fn row(root: &str, remote: &Remote, collection: &Collection) -> Row {
     let state = &remote.state;
-    let offered = if state.may_lack { 0 } else { state.pushed.get() };
     Row {
         collection: collection.title.clone(),
         page: collection_page(root, &collection.name),
         name: remote.name.clone(),
         url: without_secrets(&remote.url),
-        read_only: state.read_only,
-        pending: collection.last.get().saturating_sub(offered),
+        read_only: !state.may_take_changes(),
+        refusal: state.refusal.as_ref().map(|refusal| refusal.reason.clone()),
+        pending: state.pending(collection.last),
         succeeded: state.succeeded.map(Time::of),
         failures: state.failures,
         failure: state.failure.clone(),
