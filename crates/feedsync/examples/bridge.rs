@@ -5,8 +5,9 @@
 //! ```
 //!
 //! Each run carries the changes of both sides to the other one. A line gets the id of its item (`id:…`), so that an
-//! edited line is an edit. What the file held after the last run is beside it (`todo.txt.base`): that tells a line that
-//! somebody removed from an item that is new on the hub. The replica is beside it, too (`todo.txt.data`).
+//! edited line is an edit. What the file held after the last run is beside it (`todo.txt.base`). With it, the bridge
+//! distinguishes a line that somebody removed from an item that is new on the hub. The replica is beside it, too
+//! (`todo.txt.data`).
 //!
 //! No line and no edit is lost: where both sides changed one task, the file's line becomes a task of its own. A run may
 //! be interrupted anywhere, and an editor may save the file while it lasts; the next round carries what it saved. Only

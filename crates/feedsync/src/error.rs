@@ -110,20 +110,21 @@ pub enum Error {
         reason: String,
     },
     /// The connection to the remote is not secure: its certificate is not valid, or something in between answered.
-    /// Nothing was sent. A retry does not help; somebody has to look at the network or the remote.
+    /// Nothing was sent over it. Items that had arrived before are stored. A retry does not help; somebody has to look at
+    /// the network or the remote.
     #[error("{reason}")]
     Untrusted {
         /// The request that failed, and the fault.
         reason: String,
     },
-    /// A web page came instead of a feed: the sign-in page of a network, or the address is that of a page. Nothing was
-    /// changed here.
+    /// A web page came instead of a feed: the sign-in page of a network, or the address is that of a page. Items that had
+    /// arrived before are stored.
     #[error("{reason}")]
     Page {
         /// The address that answered, and how.
         reason: String,
     },
-    /// The remote wants a login (401), or refuses to be read (403).
+    /// The remote requires a login (401), or refuses to be read (403). Items that had arrived before are stored.
     #[error("{reason}")]
     Denied {
         /// The remote's response.
@@ -135,8 +136,8 @@ pub enum Error {
     /// The remote asked for a pause, or is overloaded; synchronize again later. Items that had arrived are stored.
     #[error(transparent)]
     Busy(Box<dyn StdError + Send + Sync>),
-    /// This device failed in something else than its store: it cannot make connections, or its database of documents
-    /// refused what was carried into it.
+    /// This device failed, but not its store: it cannot make connections, or its database of documents refused a
+    /// document.
     #[error(transparent)]
     Device(Box<dyn StdError + Send + Sync>),
     /// The store failed: its disk is full, it is damaged, or the operating system reported an error. After

@@ -1,10 +1,10 @@
-//! How much memory items take once they are read.
+//! Estimated memory of items as values.
 
 use feedsync_core::{Format, Payload};
 use feedsync_store::StoredItem;
 
-/// Bytes of memory of an item with the contents of some of its versions, at most: the stored bytes, and what is read of
-/// them. An object takes much more than its text.
+/// Returns the maximum number of bytes of memory of an item: the stored bytes, and the values of these contents. A value
+/// takes much more memory than its text.
 pub(crate) fn memory<'a>(
     stored: &StoredItem,
     contents: impl IntoIterator<Item = &'a Payload>,

@@ -8,7 +8,7 @@ use crate::collection::Collection;
 use crate::error::Error;
 use crate::sync::fetch_error;
 
-/// An address that a collection was synchronized with, and how far it is.
+/// An address that a collection was synchronized with, and the results of the last synchronizations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Remote {
@@ -18,7 +18,7 @@ pub struct Remote {
     pub succeeded: Option<Timestamp>,
     /// The last failure, unless a success came after it.
     pub failure: Option<String>,
-    /// Whether it accepts no changes from here.
+    /// Whether it accepts no changes from here: it is a feed without a hub, or the hub refused the last push.
     pub read_only: bool,
 }
 
@@ -55,8 +55,8 @@ impl<T> Collection<T> {
         }
     }
 
-    /// The remote of an address. The store has its state. If it was added with another spelling of the address, the new
-    /// one counts from now on.
+    /// Returns the remote of an address, and adds it if there is none. If the stored address has another spelling, it is
+    /// replaced by this one.
     pub(crate) async fn remote_at(&self, url: &Url) -> Result<StoredRemote, Error> {
         let (endpoint, collection) = (self.endpoint(), self.stored_name());
         loop {

@@ -19,8 +19,8 @@ use crate::error::Error;
 use crate::replica::Replica;
 use crate::report::{RefusedItem, SyncReport};
 
-/// Credentials of a user at a hub: a token (`feedsync user token create --user NAME`), or a name and its password. No message
-/// shows them, and no store holds them: sign in again after each start.
+/// Credentials of a user at a hub: a token (`feedsync user token create --user NAME`), or a user name and a password. No
+/// message shows them, and no store holds them: sign in again after each start.
 #[derive(Debug, Clone)]
 pub struct Login(ClientLogin);
 
@@ -103,8 +103,7 @@ impl<T> Collection<T> {
     ///
     /// [`Error::Offline`] if the network or the server is away. [`Error::Untrusted`] and [`Error::Page`] if something in
     /// between may have answered in its place. [`Error::Busy`], [`Error::Denied`] and [`Error::Remote`] by the server's
-    /// response, [`Error::Address`] for an address that cannot be, and
-    /// [`Error::Store`]. No edit is lost by any of them.
+    /// response, [`Error::Address`] for an invalid address, and [`Error::Store`]. No edit is lost by any of them.
     pub async fn sync(&self, url: &str) -> Result<SyncReport, Error> {
         let (session, remote) = self.session(url).await?;
         synchronize(&session, &remote).await
@@ -114,13 +113,13 @@ impl<T> Collection<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Address`] for an address that cannot be, [`Error::Store`].
+    /// [`Error::Address`] for an invalid address, [`Error::Store`].
     pub async fn follow(&self, url: &str) -> Result<Following, Error> {
         let connections = Arc::clone(&self.replica().connections);
         let signed_in = connections.signed_in.subscribe();
         let (session, remote) = self.session(url).await?;
-        let idle = Some(watch_of(&session, &remote));
-        Ok(Following { session, remote, connections, signed_in, idle, running: None })
+        let running = running(watch_of(&session, &remote), &session, &remote);
+        Ok(Following { session, remote, connections, signed_in, running })
     }
 
     pub(crate) async fn session(&self, url: &str) -> Result<(Session, Remote), Error> {
@@ -137,10 +136,8 @@ pub struct Following {
     remote: Remote,
     connections: Arc<Connections>,
     signed_in: watch::Receiver<()>,
-    /// The watch, unless it is running.
-    idle: Option<Watch>,
-    /// The wait or the synchronization that is under way. It outlives the future of a call.
-    running: Option<Running>,
+    /// The next wait and synchronization. It starts when it is first polled, and outlives the future of a call.
+    running: Running,
 }
 
 type Running = Pin<Box<dyn Future<Output = (Watch, Result<SyncReport, Error>)> + Send>>;
@@ -178,17 +175,9 @@ impl Following {
             if self.signed_in.has_changed().unwrap_or(false) {
                 self.begin_again()?;
             }
-            if let Some(mut watch) = self.idle.take() {
-                let (session, remote) = (self.session.clone(), self.remote.clone());
-                self.running = Some(Box::pin(async move {
-                    let done = due_synchronization(&mut watch, &session, &remote).await;
-                    (watch, done)
-                }));
-            }
-            let Some(running) = &mut self.running else { return Err(closed()) };
             tokio::select! {
-                (watch, done) = running => {
-                    (self.idle, self.running) = (Some(watch), None);
+                (watch, done) = &mut self.running => {
+                    self.running = running(watch, &self.session, &self.remote);
                     return done;
                 }
                 Ok(()) = self.signed_in.changed() => self.begin_again()?,
@@ -201,13 +190,23 @@ impl Following {
         self.signed_in.mark_unchanged();
         let fetcher = self.connections.fetcher().map_err(fetch_error)?;
         self.session = Session::new(self.session.endpoint().clone(), fetcher);
-        (self.idle, self.running) = (Some(watch_of(&self.session, &self.remote)), None);
+        let watch = watch_of(&self.session, &self.remote);
+        self.running = running(watch, &self.session, &self.remote);
         Ok(())
     }
 }
 
 fn watch_of(session: &Session, remote: &Remote) -> Watch {
     Watch::new(session.clone(), remote.clone(), Direction::BOTH, Pace::default())
+}
+
+/// Waits until a synchronization is due, and runs it.
+fn running(mut watch: Watch, session: &Session, remote: &Remote) -> Running {
+    let (session, remote) = (session.clone(), remote.clone());
+    Box::pin(async move {
+        let done = due_synchronization(&mut watch, &session, &remote).await;
+        (watch, done)
+    })
 }
 
 async fn due_synchronization(
@@ -217,12 +216,8 @@ async fn due_synchronization(
 ) -> Result<SyncReport, Error> {
     match watch.next().await.map_err(sync_error)? {
         Some(_) => synchronize(session, remote).await,
-        None => Err(closed()),
+        None => Err(StoreError::Unknown("the store was closed".to_owned()).into()),
     }
-}
-
-fn closed() -> Error {
-    StoreError::Unknown("the store was closed".to_owned()).into()
 }
 
 impl std::fmt::Debug for Following {

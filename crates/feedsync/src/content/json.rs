@@ -31,7 +31,7 @@ impl Content for Value {
             return Err(ContentError::new(message));
         }
         match target.before {
-            Some(before) if before.format() != Format::Json => self.written_into(before, target),
+            Some(before) if before.format() != Format::Json => written_into(self, before, target),
             Some(before) => match Self::read(before) {
                 Ok(old) if old == *self => Ok(before.clone()),
                 Ok(old) => {
@@ -45,38 +45,35 @@ impl Content for Value {
     }
 }
 
-/// Edits of items in other formats.
-trait WrittenInto {
-    fn written_into(&self, before: &Payload, target: &Target<'_>) -> Result<Payload, ContentError>;
-}
-
-impl WrittenInto for Value {
-    fn written_into(&self, before: &Payload, target: &Target<'_>) -> Result<Payload, ContentError> {
-        let mut old = Value::read(before)?;
-        if old == *self {
-            return Ok(before.clone());
-        }
-        let old_entry = entry(before);
-        let mut new_entry = old_entry.clone();
-        for (name, field) in [("title", &mut new_entry.title), ("content", &mut new_entry.content)]
-        {
-            if let Some(text) = self[name].as_str() {
-                *field = Some(text.to_owned());
-                old[name] = self[name].clone();
-            }
-        }
-        if old != *self {
-            let message = format!(
-                "the item is in the format {}: as JSON only its title and its content can be changed",
-                before.format()
-            );
-            return Err(ContentError::new(message));
-        }
-        revised(&new_entry, &old_entry, target, before)
+/// Writes an edit of an item in another format, which has the content `before`.
+fn written_into(
+    new: &Value,
+    before: &Payload,
+    target: &Target<'_>,
+) -> Result<Payload, ContentError> {
+    let mut old = Value::read(before)?;
+    if old == *new {
+        return Ok(before.clone());
     }
+    let old_entry = entry(before);
+    let mut new_entry = old_entry.clone();
+    for (name, field) in [("title", &mut new_entry.title), ("content", &mut new_entry.content)] {
+        if let Some(text) = new[name].as_str() {
+            *field = Some(text.to_owned());
+            old[name] = new[name].clone();
+        }
+    }
+    if old != *new {
+        let message = format!(
+            "the item is in the format {}: as JSON only its title and its content can be changed",
+            before.format()
+        );
+        return Err(ContentError::new(message));
+    }
+    revised(&new_entry, &old_entry, target, before)
 }
 
-/// The payload of a JSON object.
+/// Parses the text of a JSON object.
 fn object(text: &str) -> Result<Payload, ContentError> {
     read_payload(Format::Json, text).map_err(ContentError::caused_by)
 }
@@ -146,7 +143,8 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Content for Json<T> {
         };
         for other in target.replaced {
             if let Ok(known) = Self::read(other) {
-                text = with_unknown(&text, &shown(other), &text_of(&known.0)?);
+                let known = text_of(&known.0)?;
+                text = with_unknown(&text, &Self::without_aliases(&shown(other), &known), &known);
             }
         }
         match before.format() {
@@ -154,7 +152,7 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Content for Json<T> {
             Format::Json => object(&text),
             _ => {
                 let value: Value = serde_json::from_str(&text).map_err(ContentError::caused_by)?;
-                value.written_into(before, target)
+                written_into(&value, before, target)
             }
         }
     }
@@ -163,24 +161,31 @@ impl<T: Serialize + DeserializeOwned + Send + Sync> Content for Json<T> {
 impl<T: Serialize + DeserializeOwned> Json<T> {
     /// The old text with the edit that made `new` of `known`.
     fn edited(old: &str, known: &str, new: &str) -> String {
-        let reads_as = |text: &str, expected: &str| {
-            let read = serde_json::from_str::<T>(text).ok();
-            read.and_then(|read| text_of(&read).ok()).is_some_and(|text| text == expected)
-        };
         let text = patched(old, known, new);
-        if text == *old || reads_as(&text, new) {
+        if text == *old || Self::reads_as(&text, new) {
             return text;
         }
-        // The type reads members under other names than it writes: they make way for those that it writes.
-        let aliases = unknown(old, known);
-        let aliases = aliases.iter().filter(|name| !reads_as(&without(old, name), known));
-        let old = aliases.fold(old.to_owned(), |text, name| without(&text, name));
+        // Members under other names make way for those that the type writes.
+        let old = Self::without_aliases(old, known);
         let text = patched(&old, known, new);
-        if reads_as(&text, new) {
+        if Self::reads_as(&text, new) {
             return text;
         }
         // The edit does not change one of them, so that it is missing now.
         patched(&with_unknown(&old, known, "{}"), known, new)
+    }
+
+    /// The text without the members that the type reads under other names than it writes (`known`).
+    fn without_aliases(text: &str, known: &str) -> String {
+        let aliases = unknown(text, known);
+        let aliases = aliases.iter().filter(|name| !Self::reads_as(&without(text, name), known));
+        aliases.fold(text.to_owned(), |text, name| without(&text, name))
+    }
+
+    /// Whether the type reads a text as the value that it writes as `expected`.
+    fn reads_as(text: &str, expected: &str) -> bool {
+        let read = serde_json::from_str::<T>(text).ok();
+        read.and_then(|read| text_of(&read).ok()).is_some_and(|text| text == expected)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Edits of JSON texts that keep what the editor did not change, byte for byte.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -26,7 +27,7 @@ pub(super) fn patched(old: &str, known: &str, new: &str) -> String {
 /// The text of an object without one member.
 pub(super) fn without(text: &str, name: &str) -> String {
     let members = members(text).unwrap_or_default();
-    let left = members.iter().filter(|(other, _)| other != name);
+    let left = members.list.iter().filter(|(other, _)| other != name);
     joined(left.map(|(name, value)| (&**name, value.get().to_owned())))
 }
 
@@ -36,23 +37,23 @@ pub(super) fn with_unknown(text: &str, other: &str, known: &str) -> String {
     else {
         return text.to_owned();
     };
-    let is_new = |name: &str| find(&mine, name).is_none() && find(&known, name).is_none();
-    let added = other.iter().filter(|(name, _)| is_new(name));
-    joined(mine.iter().chain(added).map(|(name, value)| (&**name, value.get().to_owned())))
+    let is_new = |name: &str| mine.text(name).is_none() && known.text(name).is_none();
+    let added = other.list.iter().filter(|(name, _)| is_new(name));
+    joined(mine.list.iter().chain(added).map(|(name, value)| (&**name, value.get().to_owned())))
 }
 
 /// Names of the members of an object that another one does not have.
 pub(super) fn unknown(text: &str, known: &str) -> Vec<String> {
     let (text, known) = (members(text).unwrap_or_default(), members(known).unwrap_or_default());
-    let names = text.into_iter().map(|(name, _)| name);
-    names.filter(|name| find(&known, name).is_none()).collect()
+    let names = text.list.into_iter().map(|(name, _)| name);
+    names.filter(|name| known.text(name).is_none()).collect()
 }
 
 type Member<'a> = (String, &'a RawValue);
 
-fn object(old: &[Member<'_>], known: &[Member<'_>], new: &[Member<'_>]) -> String {
-    let kept = old.iter().filter_map(|(name, value)| {
-        let text = match (find(known, name), find(new, name)) {
+fn object(old: &Members<'_>, known: &Members<'_>, new: &Members<'_>) -> String {
+    let kept = old.list.iter().filter_map(|(name, value)| {
+        let text = match (known.text(name), new.text(name)) {
             (Some(known), Some(new)) => patched(value.get(), known, new),
             (Some(_), None) => return None,
             (None, Some(new)) => new.to_owned(),
@@ -62,9 +63,9 @@ fn object(old: &[Member<'_>], known: &[Member<'_>], new: &[Member<'_>]) -> Strin
     });
     // A member that the editor knows without its being stored has its default, until an edit changes it.
     let is_added = |name: &str, value: &str| {
-        find(old, name).is_none() && find(known, name).is_none_or(|known| known != value)
+        old.text(name).is_none() && known.text(name).is_none_or(|known| known != value)
     };
-    let added = new.iter().filter(|(name, value)| is_added(name, value.get()));
+    let added = new.list.iter().filter(|(name, value)| is_added(name, value.get()));
     let added = added.map(|(name, value)| (&**name, value.get().to_owned()));
     joined(kept.chain(added))
 }
@@ -98,45 +99,59 @@ fn joined<'a>(members: impl Iterator<Item = (&'a str, String)>) -> String {
     format!("{{{}}}", members.collect::<Vec<_>>().join(","))
 }
 
-/// The last member of a name, which is the one that readers take.
-fn find<'a>(members: &[Member<'a>], name: &str) -> Option<&'a str> {
-    members.iter().rev().find(|(other, _)| other == name).map(|(_, value)| value.get())
+/// The members of an object, each with its own name, in order. They are also found by name: an object may have many.
+#[derive(Default)]
+struct Members<'a> {
+    list: Vec<Member<'a>>,
+    positions: HashMap<String, usize>,
 }
 
-/// The members of an object, in order; of several with one name only the last.
-fn members(text: &str) -> Option<Vec<Member<'_>>> {
-    struct Members<'a>(Vec<Member<'a>>);
+impl<'a> Members<'a> {
+    /// The text of a member.
+    fn text(&self, name: &str) -> Option<&'a str> {
+        self.positions.get(name).map(|position| self.list[*position].1.get())
+    }
+}
+
+/// The members of an object; of several with one name only the last, which is the one that readers take.
+fn members(text: &str) -> Option<Members<'_>> {
+    struct All<'a>(Vec<Member<'a>>);
 
     struct Read;
 
     impl<'de> Visitor<'de> for Read {
-        type Value = Members<'de>;
+        type Value = All<'de>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("an object")
         }
 
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<All<'de>, A::Error> {
             let mut members = Vec::new();
             while let Some(member) = map.next_entry()? {
                 members.push(member);
             }
-            Ok(Members(members))
+            Ok(All(members))
         }
     }
 
-    impl<'de> Deserialize<'de> for Members<'de> {
+    impl<'de> Deserialize<'de> for All<'de> {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             deserializer.deserialize_map(Read)
         }
     }
 
-    let Members(mut members) = serde_json::from_str(text).ok()?;
-    let mut seen = std::collections::HashSet::new();
-    members.reverse();
-    members.retain(|(name, _)| seen.insert(name.clone()));
-    members.reverse();
-    Some(members)
+    let All(all) = serde_json::from_str(text).ok()?;
+    let last: HashMap<_, _> =
+        all.iter().enumerate().map(|(position, (name, _))| (name.clone(), position)).collect();
+    let mut list = Vec::with_capacity(last.len());
+    for (position, member) in all.into_iter().enumerate() {
+        if last[&member.0] == position {
+            list.push(member);
+        }
+    }
+    let positions = list.iter().enumerate().map(|(position, (name, _))| (name.clone(), position));
+    Some(Members { positions: positions.collect(), list })
 }
 
 fn elements(text: &str) -> Option<Vec<&RawValue>> {

@@ -166,6 +166,23 @@ async fn merge_keeps_the_members_of_all_versions_that_a_type_does_not_have() {
 }
 
 #[tokio::test]
+async fn versions_with_different_names_of_one_member_can_be_merged() {
+    let named = json!({"name": "A", "height": 1.5});
+    let labelled = json!({"label": "B", "height": 1.5, "x": 7});
+    for (one, other) in [(named.clone(), labelled.clone()), (labelled, named)] {
+        let todo = todo().await;
+        let id = conflicting(&todo, one, other).await;
+        let places = todo.of::<Json<Place>>();
+        for conflict in places.conflicts().await.unwrap() {
+            places.resolve(conflict.keep_both(|one, _| one.clone())).await.unwrap();
+        }
+        let merged = todo.get(&id).await.unwrap().unwrap();
+        assert_eq!(merged["x"], 7, "{merged:?}");
+        assert_eq!(["name", "label"].iter().filter(|name| merged.get(name).is_some()).count(), 1);
+    }
+}
+
+#[tokio::test]
 async fn items_that_a_type_cannot_read_are_listed_apart() {
     let todo = todo().await;
     let wrong = todo.add(json!({"name": "Milk"})).await.unwrap();
