@@ -66,10 +66,10 @@ impl FromStr for Format {
 ///
 /// **An application makes a payload by parsing**: `feedsync_formats::read_payload`, `read_item`, or a composed
 /// entry. A text that is not well-formed would break each feed that contains it, for every peer. This crate has no
-/// parser, so it cannot check a text itself. [`from_parsed`](Self::from_parsed), [`with_parsed_text`](Self::with_parsed_text) and
-/// [`with_sync_foreign`](Self::with_sync_foreign) are therefore for the parsers of `feedsync-formats` and for
-/// implementations of stores, whose rows hold what was parsed before. A test of this project checks that no other code
-/// calls them.
+/// parser, so it cannot check a text itself. [`from_parsed`](Self::from_parsed),
+/// [`with_parsed_text`](Self::with_parsed_text) and [`with_sync_foreign`](Self::with_sync_foreign) are therefore for the
+/// parsers of `feedsync-formats` and for implementations of stores, whose rows hold what was parsed before. A test of
+/// this project checks that no other code calls them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Payload {
     format: Format,

@@ -5,7 +5,8 @@ use feedsync_store::{AuditAction, AuditEntry, AuditSelection, Moment, StoreError
 use crate::endpoint::Endpoint;
 
 impl Endpoint {
-    /// Appends an action to the record. Operations of an endpoint with an actor record themselves.
+    /// Appends an action to the record. If an endpoint has an actor, its changes of items, collections, users and
+    /// logs record themselves.
     pub async fn record(&self, act: AuditAction) -> Result<(), StoreError> {
         self.store.record(act).await
     }

@@ -30,7 +30,8 @@ impl Endpoint {
     }
 
     /// Returns the underlying store, for programs that put an endpoint together. Everything else uses the
-    /// operations of the endpoint: a write to the store is neither checked nor recorded.
+    /// operations of the endpoint. They check and record changes of items, collections, users and logs, and a
+    /// direct write to the store does neither.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
     }

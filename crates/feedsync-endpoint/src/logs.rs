@@ -1,5 +1,5 @@
-//! Logs of collections, and their changes on a user's behalf (REST-logging). The creation, compaction and removal of a log are
-//! recorded with the user who did it. Appended records state their author themselves.
+//! Logs of collections, and their changes on a user's behalf (REST-logging). The creation, compaction and removal
+//! of a log are recorded with the user who did it. Appended records state their author themselves.
 
 use feedsync_store::{
     Append, AuditAction, CollectionName, Expected, Generation, Log, LogOutcome, LogSnapshot,

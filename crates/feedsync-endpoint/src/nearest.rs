@@ -22,7 +22,7 @@ pub fn nearest<'n>(written: &str, names: impl IntoIterator<Item = &'n str>) -> O
 fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<_>, Vec<_>) = (one.chars().collect(), other.chars().collect());
     // Three rows of the table of distances between the beginnings of both.
-    let mut last = Vec::new();
+    let mut last: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (at, letter) in one.iter().enumerate() {
         let mut next = vec![at + 1];
@@ -30,8 +30,7 @@ fn distance(one: &str, other: &str) -> usize {
             let replaced = row[column] + usize::from(letter != wanted);
             let mut least = replaced.min(row[column + 1] + 1).min(next[column] + 1);
             if at > 0 && column > 0 && *letter == other[column - 1] && one[at - 1] == *wanted {
-                let before: &Vec<usize> = &last;
-                least = least.min(before[column - 1] + 1);
+                least = least.min(last[column - 1] + 1);
             }
             next.push(least);
         }

@@ -14,7 +14,7 @@ use crate::retry::RetryAfter;
 ///
 /// - the address or the login that the caller gave: `Address`, `Private`, `Insecure`;
 /// - this machine: `Client`;
-/// - the network between here and the server: `Unreachable`, `Timeout`, `Interrupted`;
+/// - the network between here and the server: `Untrusted`, `Unreachable`, `Timeout`, `Interrupted`;
 /// - the server: all others.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -3,7 +3,7 @@
 use http::header::HeaderMap;
 use reqwest::Url;
 
-/// No cookies. It is not a unit, so that it is made as the other one is.
+/// No cookies. The private field makes callers write `Cookies::default()`, as with the feature `cookies`.
 #[derive(Debug, Default)]
 pub(crate) struct Cookies(());
 

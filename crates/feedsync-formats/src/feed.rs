@@ -1,7 +1,7 @@
 //! Reads an XML feed from its root to its last item, in one pass over the text.
 //!
-//! Each format defines which elements hold items ([`crate::structure::Role`]); everything else is shared. Items are read and dropped
-//! one at a time. Memory therefore holds the text and the feed, but never a tree of the whole document.
+//! Each format defines which elements hold items ([`Role`]); everything else is shared. Items are read and dropped one at
+//! a time. Memory therefore holds the text and the feed, but never a tree of the whole document.
 
 use feedsync_core::Format;
 

@@ -13,11 +13,11 @@ mod xml;
 use feedsync_core::{Format, ItemId, Payload, Update, Version};
 
 use crate::blobs::{blobs, extension};
-use crate::compose::{compose_with, stands_alone};
+use crate::compose::compose_with;
 use crate::entry::{Entry, absolute};
 use crate::json as feedsync_json;
 use crate::payload::OWN;
-use crate::read_payload::read_payload;
+use crate::read_payload::item_span;
 
 /// Returns the payload as it is written to a feed of the given format: unchanged if it has that format, otherwise its
 /// projection. An entry without an id gets one that is made from the item's id.
@@ -129,19 +129,15 @@ impl Native {
         let sync_sound = match &self.sync {
             None => true,
             Some(members) if format == Format::Json => {
-                members.starts_with('"') && read_payload(format, &format!("{{{members}}}")).is_ok()
+                members.starts_with('"') && item_span(format, &format!("{{{members}}}")).is_ok()
             }
             Some(markup) => xml::is_foreign(markup),
         };
-        let payload = read_payload(format, &self.text).ok()?;
-        let is_whole = match format {
-            Format::Json => payload.text() == self.text,
-            _ => stands_alone(&self.text),
-        };
+        let is_whole = item_span(format, &self.text).ok()? == (0..self.text.len());
         // Its bytes stay as they are, canonical or not: equal dots mean equal payloads.
         (sync_sound && is_whole).then(|| {
-            let exact = payload.with_parsed_text(self.text.as_str());
-            exact.with_sync_foreign(self.sync.as_deref())
+            let payload = Payload::from_parsed(format, self.text.as_str());
+            payload.with_sync_foreign(self.sync.as_deref())
         })
     }
 }

@@ -236,13 +236,13 @@ mod tests {
             "<sx:sync id=\"x\" updates=\"1\"><sx:history sequence=\"1\" by=\"a\"/></sx:sync>";
         let pox = format!("<all xmlns:sx=\"{}\"><x>a{sync}</x></all>", crate::payload::FEEDSYNC);
         assert_eq!(item(&pox).format(), Format::Pox);
-        assert!(item(&pox).shared_text().starts_with("<x"), "{:?}", item(&pox));
+        assert!(item(&pox).text().starts_with("<x"), "{:?}", item(&pox));
         let opml = "<opml version=\"2.0\"><head/><body><outline text=\"a\"/></body></opml>";
         assert_eq!(item(opml), Payload::from_parsed(Format::Opml, "<outline text=\"a\"/>"));
         let feed = "<rss version=\"2.0\"><channel><item><title>a</title></item></channel></rss>";
-        assert_eq!(&*item(feed).shared_text(), "<item><title>a</title></item>");
-        assert_eq!(&*item("{\"items\":[{\"a\":1}]}").shared_text(), "{\"a\":1}");
-        assert_eq!(&*item("{\"items\":{\"a\":1}}").shared_text(), "{\"items\":{\"a\":1}}");
+        assert_eq!(item(feed).text(), "<item><title>a</title></item>");
+        assert_eq!(item("{\"items\":[{\"a\":1}]}").text(), "{\"a\":1}");
+        assert_eq!(item("{\"items\":{\"a\":1}}").text(), "{\"items\":{\"a\":1}}");
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! This is how content enters a collection when it does not come from a feed. What is accepted here, every peer can
 //! read in a feed: the text is parsed as strictly as a feed, and it contains nothing that FeedSync adds to an item.
 
+use std::ops::Range;
+
 use feedsync_core::{Format, Payload};
 
 use crate::context::Context;
@@ -48,8 +50,19 @@ pub enum PayloadError {
 /// contains it reads back the same bytes.
 pub fn read_payload(format: Format, text: &str) -> Result<Payload, PayloadError> {
     match format {
-        Format::Json => object(text),
-        _ => element(format, text),
+        Format::Json => Ok(Payload::from_parsed(Format::Json, object(text)?.raw())),
+        _ => {
+            let options = ReadOptions { limits: limits(), ..ReadOptions::strict() };
+            element(format, text, |root| payload_of(format, root, &Context::outside(&options)))
+        }
+    }
+}
+
+/// Returns the byte range of the item in a text that [`read_payload`] accepts.
+pub(crate) fn item_span(format: Format, text: &str) -> Result<Range<usize>, PayloadError> {
+    match format {
+        Format::Json => object(text).map(|root| root.span()),
+        _ => element(format, text, |root| root.span()),
     }
 }
 
@@ -64,13 +77,14 @@ pub fn empty_payload(format: Format) -> Payload {
     Payload::from_parsed(format, text)
 }
 
-/// Limits of the text of an item. It must fit into a document as a conflict of an item.
+/// Limits of the text of an item. In a document the text can be a conflict, which is up to 16 levels deeper.
 fn limits() -> Limits {
     let limits = Limits::default();
     Limits { depth: limits.depth - 16, ..limits }
 }
 
-fn object(text: &str) -> Result<Payload, PayloadError> {
+/// Parses a text as the object of an item.
+fn object(text: &str) -> Result<json::Node<'_>, PayloadError> {
     let refused = |offset, message: &str| ReadError::Document {
         position: Position::of(text, offset),
         message: message.to_owned(),
@@ -86,14 +100,18 @@ fn object(text: &str) -> Result<Payload, PayloadError> {
     }
     match RESERVED_MEMBERS.iter().find(|name| root.member(name).is_some()) {
         Some(name) => Err(PayloadError::Reserved(name)),
-        None => Ok(Payload::from_parsed(Format::Json, root.raw())),
+        None => Ok(root),
     }
 }
 
-fn element(format: Format, text: &str) -> Result<Payload, PayloadError> {
+/// Parses a text as the element of an item, and passes the element on.
+fn element<'a, R>(
+    format: Format,
+    text: &'a str,
+    read: impl FnOnce(Element<'_, 'a>) -> R,
+) -> Result<R, PayloadError> {
     check_is_xml(text)?;
-    let options = ReadOptions { limits: limits(), ..ReadOptions::strict() };
-    let parsed = Tree::parse(text, Mode::Strict, &options.limits);
+    let parsed = Tree::parse(text, Mode::Strict, &limits());
     let (tree, _) = parsed.map_err(|error| error.into_read_error(text))?;
     let root = tree.root();
     let fits = match format {
@@ -112,7 +130,7 @@ fn element(format: Format, text: &str) -> Result<Payload, PayloadError> {
     }
     match reserved_element(root) {
         Some(name) => Err(PayloadError::Reserved(name)),
-        None => Ok(payload_of(format, root, &Context::outside(&options))),
+        None => Ok(read(root)),
     }
 }
 

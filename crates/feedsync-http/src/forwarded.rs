@@ -30,7 +30,7 @@ const PROXIED: [&str; 24] = [
     "x-scheme",
 ];
 
-/// Prefixes of the names of such headers.
+/// Prefixes of names of headers that proxies add.
 const PROXIED_FAMILIES: [&str; 16] = [
     "akamai-",
     "cf-",
@@ -50,7 +50,7 @@ const PROXIED_FAMILIES: [&str; 16] = [
     "x-vercel-",
 ];
 
-/// Suffixes of the names of such headers.
+/// Suffixes of names of headers that proxies add.
 const PROXIED_ENDS: [&str; 5] =
     ["-client-ip", "-clientip", "-connecting-ip", "-forwarded-for", "-real-ip"];
 

@@ -1,4 +1,4 @@
-//! Hosts that requests name, and sites of the pages that send them.
+//! `Host` headers of requests, and `Sec-Fetch` headers of browsers.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -8,8 +8,8 @@ use http::{HeaderMap, HeaderValue, Method, header};
 
 use crate::problem::Problem;
 
-/// The single host that a request names, in lower case (RFC 9110 7.2). The caller checks whether the hub
-/// accepts it.
+/// The single host that a request names, in lower case (RFC 9110 7.2). The caller checks whether its
+/// server accepts it.
 pub fn named_host(request: &Request) -> Result<Authority, Problem> {
     let bad = |detail: &str| Problem::bad_request(detail.to_owned());
     let mut named = request.headers().get_all(header::HOST).iter();

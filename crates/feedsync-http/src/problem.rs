@@ -69,7 +69,7 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, "bad-request", "Bad request", detail)
     }
 
-    /// Its status.
+    /// Returns the status.
     pub fn status(&self) -> StatusCode {
         self.status
     }

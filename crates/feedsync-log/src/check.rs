@@ -55,7 +55,7 @@ pub enum Fault {
     #[error("not a record: {0}")]
     Foreign(LineError),
     /// The line is of a later version: older programs stop appending when they read it (LR48).
-    #[error("the record has version {0}, which this program does not know; update it")]
+    #[error("the record has version {0}, which this program does not know; update the program")]
     Newer(u64),
     /// The line is a header, which is only allowed as the first line (LR8).
     #[error("a header is allowed only as the first line")]

@@ -47,7 +47,7 @@ pub enum DocumentError {
     /// It has a later version. A program that does not support the version must not write the document.
     #[error(
         "the document has version {version}, but this program knows only versions up to \
-         {DOCUMENT_VERSION}; update it"
+         {DOCUMENT_VERSION}; update the program"
     )]
     Newer {
         /// The version.

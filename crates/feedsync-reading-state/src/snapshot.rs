@@ -55,7 +55,7 @@ pub enum SnapshotFault {
     /// The snapshot is of a later version.
     #[error(
         "the snapshot has version {0}, but this program knows only versions up to \
-         {DOCUMENT_VERSION}; update it"
+         {DOCUMENT_VERSION}; update the program"
     )]
     Newer(u64),
     /// The line is not the document of a feed.

@@ -78,7 +78,7 @@ pub trait ItemStore: Send + Sync + 'static {
     async fn create_collection_with(
         &self,
         new: NewCollection,
-        setup_transaction: CreationContext,
+        context: CreationContext,
     ) -> Result<Collection, StoreError>;
 
     /// Renames, changes or removes a collection, as decided on its current state, and writes the audit

@@ -145,7 +145,8 @@ fn uses(source: &str, suite: &str) -> bool {
     })
 }
 
-fn rust_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+/// Returns the Rust files in a folder and below it.
+pub fn rust_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

@@ -24,8 +24,8 @@ pub enum LibraryError {
         /// Unit of the limit.
         unit: &'static str,
     },
-    /// The filter of a list panicked.
-    #[error("internal error: a change of articles panicked")]
+    /// A query or a change panicked. Nothing was written.
+    #[error("internal error: a query or change of articles panicked")]
     Decision,
     /// A newer version of the program wrote the database.
     #[error(
@@ -98,7 +98,6 @@ impl From<SqliteError> for LibraryError {
             SqliteError::Database(error) => Self::Database(error),
             SqliteError::Panicked => Self::Decision,
             SqliteError::Unknown(reason) => Self::Unknown(reason),
-            error @ SqliteError::NoWriteAheadLog { .. } => Self::Database(Box::new(error)),
         }
     }
 }

@@ -270,7 +270,7 @@ fn mutated_projections_never_panic_and_restoring_twice_changes_nothing() {
         let mut random = Random(round);
         let (format, text) = *random.of(&NATIVES);
         let to = *random.of(&Format::ALL);
-        let mut projected = project(&id(), &version(format, text, 7), to).shared_text().to_string();
+        let mut projected = project(&id(), &version(format, text, 7), to).text().to_owned();
         for _ in 0..random.below(3) {
             let text = projected.clone();
             let mut place = || text.floor_char_boundary(random.below(text.len() + 1));

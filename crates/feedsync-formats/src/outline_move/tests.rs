@@ -256,7 +256,7 @@ fn a_new_outline_is_placed_after_all_others_at_the_top() {
     let places = [OutlinePosition::of(&first)];
     assert_eq!(claim(&placed(1, "<outline/>", &places)).position, Some(1));
     let claims = "<outline xmlns:fs=\"urn:feedsync:1\" fs:parent=\"o0\"/>";
-    assert_eq!(&*placed(1, claims, &places).shared_text(), claims);
+    assert_eq!(placed(1, claims, &places).text(), claims);
     let entry = Payload::from_parsed(Format::Json, "{}");
     assert_eq!(with_last_position(&places, &id(1), entry.clone()), entry);
 }

@@ -99,9 +99,7 @@ impl From<SqliteError> for StoreError {
             SqliteError::Damaged(reason) => Self::Damaged(reason),
             SqliteError::Database(error) => Self::Database(error),
             SqliteError::Unknown(reason) => Self::Unknown(reason),
-            error @ (SqliteError::NoWriteAheadLog { .. } | SqliteError::Panicked) => {
-                Self::Database(Box::new(error))
-            }
+            error @ SqliteError::Panicked => Self::Database(Box::new(error)),
         }
     }
 }

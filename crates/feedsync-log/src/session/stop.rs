@@ -13,7 +13,9 @@ pub enum Stop {
     #[error(transparent)]
     Interrupted(Interruption),
     /// There are records of a later version. A program that does not support them must not append (LR48).
-    #[error("the log has records of version {0}, which this program does not know; update it")]
+    #[error(
+        "the log has records of version {0}, which this program does not know; update the program"
+    )]
     Newer(u64),
     /// Other clients were faster at every attempt.
     #[error("other clients appended first at every attempt; try again")]
@@ -22,10 +24,10 @@ pub enum Stop {
     #[error("the server denied access ({0}): use other credentials")]
     Refused(u16),
     /// The log was removed (LR32).
-    #[error("the log was removed (410); create it again if that was not intended")]
+    #[error("the log was removed (410); if the removal was a mistake, create the log again")]
     Gone,
     /// The log existed before, and does not exist now.
-    #[error("the log no longer exists (404); create it again if that was not intended")]
+    #[error("the log no longer exists (404); if it was removed by mistake, create it again")]
     Vanished,
     /// The log must not grow further (LR36).
     #[error("the log is full (507): compact it, or raise its limit on the server")]

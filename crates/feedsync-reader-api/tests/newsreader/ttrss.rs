@@ -298,7 +298,7 @@ fn faults_are_reported_in_the_body() {
         (
             r#"{"op":"subscribeToFeed","feed_url":"https://a.example/","password":"p"}"#,
             Refusal::IncorrectUsage,
-            "password: credentials must be part of the address of the feed",
+            "password: not supported; put the credentials into the address of the feed",
         ),
     ] {
         let fault = try_request(body).unwrap_err();

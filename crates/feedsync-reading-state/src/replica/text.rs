@@ -24,7 +24,8 @@ pub enum ReplicaError {
     Head(String),
     /// A later version wrote the bytes.
     #[error(
-        "the file has version {0}, but this program knows only versions up to {VERSION}; update it"
+        "the file has version {0}, but this program knows only versions up to {VERSION}; update the \
+         program"
     )]
     Newer(u64),
     /// The state is not valid; its lines are counted after the first one.

@@ -68,7 +68,7 @@ impl Problem {
         Self(feedsync_http::Problem::unavailable(detail))
     }
 
-    /// Its status.
+    /// Returns the status.
     pub(crate) fn status(&self) -> StatusCode {
         self.0.status()
     }

@@ -56,8 +56,8 @@ pub fn a_later_user_of_the_same_name_inherits_nothing(
     let database_bytes = own.len() as u64;
     assert_eq!(usage, Usage { databases: 1, database_bytes, ..Usage::default() });
     for new in [new("private", settings), new("plans", BTreeMap::new())] {
-        let setup_transaction = CreationContext { owner: Some(name("anna")), act: None };
-        wait(store.create_collection_with(new, setup_transaction)).unwrap();
+        let context = CreationContext { owner: Some(name("anna")), act: None };
+        wait(store.create_collection_with(new, context)).unwrap();
     }
     let append = Append {
         expected: Expected::Absent,
@@ -108,8 +108,8 @@ pub fn bytes_and_documents_of_a_user_are_counted(constructor: Constructor<impl S
         format: feedsync_core::Format::Atom,
         settings: BTreeMap::new(),
     };
-    let setup_transaction = CreationContext { owner: Some(name("anna")), act: None };
-    let plans = wait(store.create_collection_with(new, setup_transaction)).unwrap();
+    let context = CreationContext { owner: Some(name("anna")), act: None };
+    let plans = wait(store.create_collection_with(new, context)).unwrap();
     assert_eq!(wait(store.collection_charged_to(&plans.name)).unwrap(), Some(anna.id.clone()));
     let mut expected = Usage::default();
     assert_eq!(used(), expected);

@@ -153,13 +153,13 @@ impl ItemStore for MemoryStore {
     async fn create_collection_with(
         &self,
         new: NewCollection,
-        setup_transaction: CreationContext,
+        context: CreationContext,
     ) -> Result<Collection, StoreError> {
         let mut state = self.state();
         if state.collections_by_name.contains_key(&new.name) {
             return Err(StoreError::CollectionExists(new.name));
         }
-        if let Some(owner) = &setup_transaction.owner {
+        if let Some(owner) = &context.owner {
             state.people.require(owner)?;
         }
         let epoch = state.begin_epoch(&*self.environment);
@@ -167,14 +167,14 @@ impl ItemStore for MemoryStore {
         state
             .collections_by_name
             .insert(collection.name.clone(), CollectionContents::new(collection.clone()));
-        if let Some(owner) = setup_transaction.owner {
+        if let Some(owner) = context.owner {
             let id = state.people.id(&owner);
             state.people.own(collection.name.clone(), owner);
             if let Some(collection_contents) = state.collections_by_name.get_mut(&collection.name) {
                 collection_contents.owner = id;
             }
         }
-        if let Some(act) = setup_transaction.act {
+        if let Some(act) = context.act {
             state.people.record(self.environment.now(), act);
         }
         Ok(collection)
@@ -241,10 +241,9 @@ impl ItemStore for MemoryStore {
             let range = (Bound::Excluded(after), Bound::Included(bound));
             for (_, id) in collection_contents.order.range(range) {
                 let stored = &collection_contents.items[id];
-                if !page.fits(stored.weight()) {
+                if !page.push(stored.clone()) {
                     break;
                 }
-                page.items.push(stored.clone());
             }
         }
         Ok(ChangePage::new(collection_contents.collection.clone(), page, after, bound))
@@ -261,10 +260,9 @@ impl ItemStore for MemoryStore {
         let mut page = Page::new(limit);
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         for (_, stored) in collection_contents.items.range::<ItemId, _>((from, Bound::Unbounded)) {
-            if !page.fits(stored.weight()) {
+            if !page.push(stored.clone()) {
                 break;
             }
-            page.items.push(stored.clone());
         }
         let collection = collection_contents.collection.clone();
         Ok(ItemPage { collection, items: page.items, more: page.more })

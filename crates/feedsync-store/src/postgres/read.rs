@@ -203,10 +203,9 @@ async fn page(
         let rows = transaction.query_portal(&portal, CHUNK as i32).await?;
         let is_last = rows.len() < CHUNK;
         for stored in rows::stored(&transaction, id, &rows).await? {
-            if !page.fits(stored.weight()) {
+            if !page.push(stored) {
                 break 'page;
             }
-            page.items.push(stored);
         }
         if is_last {
             break;

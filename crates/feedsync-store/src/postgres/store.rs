@@ -63,7 +63,7 @@ impl ItemStore for PostgresStore {
     async fn create_collection_with(
         &self,
         new: NewCollection,
-        setup_transaction: CreationContext,
+        context: CreationContext,
     ) -> Result<Collection, StoreError> {
         self.write(|transaction, node| {
             async move {
@@ -78,10 +78,10 @@ impl ItemStore for PostgresStore {
                 collections::insert(transaction, &collection)
                     .await
                     .map_err(|error| collections::name_conflict(error, &collection.name))?;
-                if let Some(user) = setup_transaction.owner {
+                if let Some(user) = context.owner {
                     people::found(transaction, user, &collection.name).await?;
                 }
-                acts::record(transaction, node.environment.now(), setup_transaction.act).await?;
+                acts::record(transaction, node.environment.now(), context.act).await?;
                 Ok(collection)
             }
             .boxed()

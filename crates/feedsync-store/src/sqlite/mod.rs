@@ -243,8 +243,8 @@ impl SqliteStore {
         let readers = ReadPool::start("feedsync-reader", connections()?)?;
         let notifier = Arc::new(ChangeNotifier::default());
         let database_notifier = Arc::new(ChangeNotifier::default());
-        let bells = (Arc::clone(&notifier), Arc::clone(&database_notifier));
-        let watch = Watch::start(SETTINGS.connect_reader(&file)?, bells)?;
+        let notifiers = (Arc::clone(&notifier), Arc::clone(&database_notifier));
+        let watch = Watch::start(SETTINGS.connect_reader(&file)?, notifiers)?;
         Ok(Self {
             directory: directory.to_owned(),
             environment,

@@ -1,6 +1,6 @@
 //! Detection of an older state of the database that was restored at the same location.
 //!
-//! A nonce is stored both in the database and in the file `feedsync.nonce` next to it. Both are renewed
+//! A nonce is stored both in the database and in the file `feedsync.life` next to it. Both are renewed
 //! together: with the first commit of a process, with one commit in each minute in which it writes, and when
 //! it ends after having written. An older copy of the database therefore has another nonce than the file.
 //! When a store is opened:
@@ -18,7 +18,7 @@
 //! next one that opens the store. Several processes may have the store open: each checks under the lock, and
 //! those that opened it earlier have already checked.
 //!
-//! Three cases are not detected: the database and `feedsync.nonce` copied together and restored together over
+//! Three cases are not detected: the database and `feedsync.life` copied together and restored together over
 //! the existing files; a disk or machine reset to a snapshot; and a copy made in the last minute of a process
 //! that was then killed. In these cases the ledger and the peers limit the damage. An endpoint that receives
 //! its own `by` with a higher sequence than it has issued mints a new incarnation. A subscriber whose `until`

@@ -168,11 +168,9 @@ fn fill(
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(parameters)?;
     while let Some(row) = rows.next()? {
-        let stored = rows::stored(connection, row)?;
-        if !page.fits(stored.weight()) {
+        if !page.push(rows::stored(connection, row)?) {
             break;
         }
-        page.items.push(stored);
     }
     Ok(())
 }

@@ -66,9 +66,8 @@ impl From<SqliteError> for StoreError {
             SqliteError::Full => Self::Full,
             SqliteError::Damaged(reason) => Self::Damaged(reason),
             SqliteError::Database(error) => Self::Database(error),
-            SqliteError::Panicked => Self::Decision("the decision panicked".to_owned()),
+            SqliteError::Panicked => Self::Decision("a decision or read panicked".to_owned()),
             SqliteError::Unknown(reason) => Self::Unknown(reason),
-            error @ SqliteError::NoWriteAheadLog { .. } => Self::Database(Box::new(error)),
         }
     }
 }

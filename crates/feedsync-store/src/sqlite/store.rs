@@ -59,7 +59,7 @@ impl ItemStore for SqliteStore {
     async fn create_collection_with(
         &self,
         new: NewCollection,
-        setup_transaction: CreationContext,
+        context: CreationContext,
     ) -> Result<Collection, StoreError> {
         let environment = Arc::clone(&self.environment);
         self.writer
@@ -70,10 +70,10 @@ impl ItemStore for SqliteStore {
                 let epoch = collections::begin_epoch(connection, &*environment)?;
                 let collection = Collection::created(new, epoch, &*environment);
                 collections::insert(connection, &collection)?;
-                if let Some(user) = setup_transaction.owner {
+                if let Some(user) = context.owner {
                     people::found(connection, user, &collection.name)?;
                 }
-                if let Some(act) = &setup_transaction.act {
+                if let Some(act) = &context.act {
                     acts::insert_act(connection, environment.now(), act)?;
                 }
                 Ok(collection)

@@ -29,11 +29,11 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn start(connection: Connection, bells: Notifiers) -> Result<Self, StoreError> {
+    pub(super) fn start(connection: Connection, notifiers: Notifiers) -> Result<Self, StoreError> {
         let (end, ended) = channel();
         let thread = thread::Builder::new()
             .name("feedsync-watch".to_owned())
-            .spawn(move || watch(&connection, &bells, &ended))
+            .spawn(move || watch(&connection, &notifiers, &ended))
             .map_err(|error| StoreError::Database(Box::new(error)))?;
         Ok(Self { end: Some(end), thread: Some(thread) })
     }

@@ -23,12 +23,6 @@ pub enum SqliteError {
         /// The newest schema that this version knows.
         known: i64,
     },
-    /// The file system does not allow write-ahead logging.
-    #[error("the file system does not allow write-ahead logging (got {mode})")]
-    NoWriteAheadLog {
-        /// The mode that SQLite offers instead.
-        mode: String,
-    },
     /// The disk is full.
     #[error("the disk is full")]
     Full,

@@ -1,8 +1,8 @@
-//! One way to keep data in an SQLite file: connections with the same settings, numbered migrations, one thread
-//! that writes, and threads that read.
+//! Access to an SQLite file: the settings of its connections, numbered migrations, one thread that writes, and
+//! threads that read.
 //!
-//! The SQLite store uses it, and so do other crates with a database of their own. Each has its own error type,
-//! which is made from a [`SqliteError`].
+//! The SQLite store and the aggregator use all of it, and the gateway uses the settings and migrations. Each has
+//! its own error type, which is made from a [`SqliteError`].
 
 mod connection;
 mod error;

@@ -100,7 +100,12 @@ impl Schema {
 /// in the file.
 pub fn enable_wal(connection: &Connection) -> Result<(), SqliteError> {
     let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
-    if mode == "wal" { Ok(()) } else { Err(SqliteError::NoWriteAheadLog { mode }) }
+    if mode == "wal" {
+        Ok(())
+    } else {
+        let reason = format!("the file system does not allow write-ahead logging (got {mode})");
+        Err(SqliteError::Database(reason.into()))
+    }
 }
 
 #[cfg(test)]

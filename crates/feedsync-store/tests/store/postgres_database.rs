@@ -207,9 +207,8 @@ fn nodes_alter_collections_one_after_the_other() {
     let created = at_once(&|node, _| {
         let (title, settings) = (String::new(), BTreeMap::new());
         let new = NewCollection { name: named("books"), title, format: Format::Atom, settings };
-        let setup_transaction =
-            CreationContext { owner: Some(anna.clone()), act: Some(act("create")) };
-        wait(node.create_collection_with(new, setup_transaction))
+        let context = CreationContext { owner: Some(anna.clone()), act: Some(act("create")) };
+        wait(node.create_collection_with(new, context))
     });
     assert_eq!(created.iter().filter(|result| result.is_ok()).count(), 1);
     for error in created.iter().filter_map(|result| result.as_ref().err()) {

@@ -174,10 +174,7 @@ fn empty_conflicts_are_reported_and_data_is_an_item() {
     );
     let document = read(&text);
     let conflicts = &document.items().next().unwrap().conflicts;
-    assert_eq!(
-        &*conflicts[0].payload.as_ref().unwrap().shared_text(),
-        "<item><title>lost</title></item>"
-    );
+    assert_eq!(conflicts[0].payload.as_ref().unwrap().text(), "<item><title>lost</title></item>");
     assert_eq!(conflicts[1].payload, None);
     for conflict in
         ["<sx:conflict by='B'/>", "<sx:conflict version='1'/>", "<sx:conflict version='0' by='B'/>"]

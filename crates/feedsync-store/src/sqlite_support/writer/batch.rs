@@ -75,7 +75,7 @@ impl<E: TaskError, H: CommitHooks<E>> WriterState<E, H> {
             Ok(durability) => self.complete(queue, durability, done).err(),
             Err(error) => {
                 done.extend(self.waiting.pop_front());
-                Some(Failure::before(&E::from(error)))
+                Some(Failure::statement::<E>(error))
             }
         };
         // The full disk ended the transaction together with its savepoints.
@@ -115,8 +115,9 @@ impl<E: TaskError, H: CommitHooks<E>> WriterState<E, H> {
         durability: Durability,
         done: &mut Tasks<E>,
     ) -> Result<(), Failure> {
-        self.batch(queue, durability, done).map_err(|error| Failure::before(&E::from(error)))?;
-        self.hooks.before_commit(&self.connection).map_err(|error| Failure::before(&error))?;
+        self.batch(queue, durability, done).map_err(Failure::statement::<E>)?;
+        let prepared = self.hooks.before_commit(&self.connection);
+        prepared.map_err(|error| Failure::before(&error, error.to_string()))?;
         self.connection.execute_batch("COMMIT").map_err(|error| Failure::commit(&error))
     }
 
@@ -204,13 +205,18 @@ enum Failure {
 }
 
 impl Failure {
-    fn before<E: TaskError>(error: &E) -> Self {
+    fn before<E: TaskError>(error: &E, reason: String) -> Self {
         match error.is_full_disk() {
             true => Self::Full { in_commit: false },
-            false => {
-                Self::Before { reason: error.to_string(), is_damaged: error.is_damaged_file() }
-            }
+            false => Self::Before { reason, is_damaged: error.is_damaged_file() },
         }
+    }
+
+    /// The failure of a statement before COMMIT. Its reason is that of SQLite, since the error of each task
+    /// begins with "the database failed" by itself.
+    fn statement<E: TaskError>(error: rusqlite::Error) -> Self {
+        let reason = error.to_string();
+        Self::before(&E::from(error), reason)
     }
 
     fn commit(error: &rusqlite::Error) -> Self {
