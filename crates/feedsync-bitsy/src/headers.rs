@@ -202,10 +202,14 @@ impl RegisteredHeaders {
 /// Whether a header of an edit may be sent to another origin than the one that the edit was made for. It must
 /// be about the bytes or the message, and not a secret (R-B8).
 pub fn may_cross_origins(name: &HeaderName) -> bool {
-    let is_of_message =
-        FRAMING.contains(name) || NEVER_REGISTERED.contains(name) || NON_SECRET.contains(name);
+    let is_of_message = is_of_one_request(name) || NON_SECRET.contains(name);
     let may = is_of_message || is_harmless(name) || name.as_str().starts_with("content-");
     may && !is_secret(name)
+}
+
+/// Whether a header belongs to one request or its connection, so that another request has its own value or none.
+pub(crate) fn is_of_one_request(name: &HeaderName) -> bool {
+    FRAMING.contains(name) || NEVER_REGISTERED.contains(name)
 }
 
 /// Whether a header reveals neither a person's identity nor their permissions.

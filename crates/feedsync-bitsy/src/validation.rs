@@ -73,6 +73,11 @@ fn date(headers: &HeaderMap, name: &HeaderName) -> Option<Time> {
     Time::of_date(headers.get(name)?.to_str().ok()?)
 }
 
+/// Entity tag in the headers of a response.
+pub(crate) fn entity_tag(headers: &HeaderMap) -> Option<&str> {
+    headers.get(header::ETAG)?.to_str().ok()
+}
+
 fn tag(headers: &HeaderMap) -> Option<&[u8]> {
     headers.get(header::ETAG).map(|tag| tag.as_bytes().trim_ascii())
 }

@@ -7,9 +7,9 @@ use crate::time::Time;
 
 /// Arguments of a decision besides the state: stored data, random bits and the time.
 ///
-/// A decision may need data that its [`Stored`](super::Stored) cannot read now, such as a body that a browser has not loaded yet.
-/// Then the decision fails with the error of the stored data, and the state is as before. The caller loads the data and
-/// decides again.
+/// A decision may need data that its [`Stored`](super::Stored) cannot read now, such as a body that a browser has
+/// not loaded yet. Then the decision fails with the error of the stored data, and the state is as before. The
+/// caller loads the data and decides again.
 #[derive(Debug)]
 pub struct Context<'a, S> {
     /// Stored data. The changes of all earlier steps must be included.

@@ -1,10 +1,12 @@
-//! Classification of responses by their headers and their content.
+//! Classification of responses by their status, their headers and their content.
 
 use feedsync_core::Format;
 use feedsync_formats::{MemberFeed, Plain, ReadOptions, detect, read_plain};
+use http::StatusCode;
 use http::header::{self, HeaderMap};
 
 use super::stored::{Content, Stored};
+use crate::fingerprint::Fingerprint;
 use crate::location::Location;
 
 /// Whether bytes can be what their headers say. A response declared as Atom must be Atom (2.1.3).
@@ -18,6 +20,20 @@ pub(crate) fn can_be<S: Stored>(
     }
     let bytes = stored.content(&content)?;
     Ok(MemberFeed::read(&bytes, &ReadOptions::tolerant()).is_ok())
+}
+
+/// Fingerprint of stored bytes; none if they are not a document with one entry.
+pub(crate) fn fingerprint<S: Stored>(
+    stored: &S,
+    content: Content,
+    address: &Location,
+) -> Result<Option<Fingerprint>, S::Error> {
+    Ok(Fingerprint::of_entry(&stored.content(&content)?, address))
+}
+
+/// Whether a status says that the resource does not exist.
+pub(crate) fn is_gone(status: StatusCode) -> bool {
+    matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE)
 }
 
 /// Parses a document that is an Atom feed, or a page of one.

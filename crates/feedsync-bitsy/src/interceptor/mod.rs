@@ -13,10 +13,11 @@
 //!
 //! [`State::begin`] returns the background tasks of the last two. Each task is [finished](State::finished) once.
 //!
-//! A decision gets a [`Context`]: stored data, random bits and the time. It returns a [`Step`]: changes to store
-//! in one transaction before anything else happens. [`State::restored`] restores the state from the stored rows,
-//! so that the process may end between any two steps. It must also be restored after a step could not be stored,
-//! because the state is then ahead of the store.
+//! A decision that reads stored data gets a [`Context`]: stored data, random bits and the time. Other decisions
+//! get at most the time and random bits. A decision returns a [`Step`]: changes to store in one transaction before
+//! anything else happens. [`State::restored`] restores the state from the stored rows, so that the process may end
+//! between any two steps. It must also be restored after a step could not be stored, because the state is then
+//! ahead of the store.
 //!
 //! A decision reads first and changes the state afterwards. So if [`Stored`] returns an error, nothing has
 //! changed. A browser uses this: its stored data are read asynchronously, so a decision that needs data which is

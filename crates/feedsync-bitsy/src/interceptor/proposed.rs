@@ -3,6 +3,7 @@
 use http::{HeaderMap, HeaderName, header};
 
 use crate::authentication::Partition;
+use crate::headers::{AUTHORIZATION, is_of_one_request};
 use crate::interceptor::stored::{Content, Entity};
 use crate::location::Location;
 use crate::propagation;
@@ -41,32 +42,10 @@ pub struct EditRequest<'r> {
     pub entity: Option<Entity>,
 }
 
-/// Headers that are no part of an edit: they are about the client, about conditions, or about the connection.
-const OMITTED_HEADERS: [HeaderName; 23] = [
-    header::ACCEPT,
-    header::ACCEPT_ENCODING,
-    header::AUTHORIZATION,
-    header::CONNECTION,
-    header::CONTENT_LENGTH,
-    header::COOKIE,
-    header::EXPECT,
-    HeaderName::from_static("idempotency-key"),
-    header::HOST,
-    header::IF_MATCH,
-    header::IF_MODIFIED_SINCE,
-    header::IF_NONE_MATCH,
-    header::IF_RANGE,
-    header::IF_UNMODIFIED_SINCE,
-    header::MAX_FORWARDS,
-    header::ORIGIN,
-    header::PROXY_AUTHORIZATION,
-    header::RANGE,
-    header::REFERER,
-    header::TE,
-    header::TRAILER,
-    header::TRANSFER_ENCODING,
-    header::UPGRADE,
-];
+/// Headers about the application that are no part of an edit. Headers of a single request and credentials are no
+/// part of it, either.
+const OMITTED_HEADERS: [HeaderName; 4] =
+    [header::ACCEPT, HeaderName::from_static("idempotency-key"), header::ORIGIN, header::REFERER];
 
 /// Headers of an edit that are shown to readers. The others are between the application and the server.
 const SHOWN_HEADERS: [HeaderName; 5] = [
@@ -91,7 +70,10 @@ impl Entity {
     pub fn sent(headers: &HeaderMap, content: Content) -> Self {
         let about = headers.iter().filter(|(name, _)| {
             let is_of_a_page = name.as_str().starts_with("sec-");
-            !OMITTED_HEADERS.contains(name) && **name != SLUG && !is_of_a_page
+            let is_omitted = OMITTED_HEADERS.contains(name)
+                || AUTHORIZATION.contains(name)
+                || is_of_one_request(name);
+            !is_omitted && **name != SLUG && !is_of_a_page
         });
         let headers = about.map(|(name, value)| (name.clone(), value.clone())).collect();
         Self { headers, content }

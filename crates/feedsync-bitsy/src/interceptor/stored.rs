@@ -9,6 +9,7 @@ use crate::authentication::Partition;
 use crate::interception::Role;
 use crate::location::Location;
 use crate::time::Time;
+use crate::validation::entity_tag;
 
 /// Reference to stored bytes by their digest. Equal digests denote equal bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -97,7 +98,7 @@ impl Representation {
 
     /// Entity tag, if it is a strong one, by which an edit can be made conditional.
     pub fn strong_tag(&self) -> Option<&str> {
-        let tag = self.headers.get(http::header::ETAG)?.to_str().ok()?;
+        let tag = entity_tag(&self.headers)?;
         tag.starts_with('"').then_some(tag)
     }
 }

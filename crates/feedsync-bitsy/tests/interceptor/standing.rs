@@ -138,7 +138,7 @@ fn server_that_puts_edits_off_is_paced() {
         assert_eq!(begun.0.len(), 1, "one at a time");
         desk.carry_out(begun);
     }
-    assert_eq!(why(&desk), (WaitReason::TimeoutBody, Some(2)));
+    assert_eq!(why(&desk), (WaitReason::Paced, Some(2)));
     assert_eq!(desk.gateway.state.next_wake(desk.now).unwrap().since(desk.now).as_secs(), 2);
     assert!(desk.begin().0.is_empty());
     let third = EditId(desk.gateway.state.edits().next_back().unwrap().id.0);

@@ -131,9 +131,7 @@ pub(crate) fn why(why: &WaitReason) -> String {
         WaitReason::Offline => "waits until the gateway uses the network again".to_owned(),
         WaitReason::Unreachable => "waits because its server cannot be reached".to_owned(),
         WaitReason::PutOff(status) => format!("waits because its server answered {status}"),
-        WaitReason::TimeoutBody => {
-            "waits because its server postpones or refuses every edit".to_owned()
-        }
+        WaitReason::Paced => "waits because its server postpones or refuses every edit".to_owned(),
         WaitReason::Credentials(status) => format!(
             "is held because its server answered {status}: subscribe with other credentials, or retry it"
         ),

@@ -23,7 +23,7 @@ struct QueuedStep {
     events: Vec<Event>,
     needs_sync: bool,
     /// Receives the result: `Ok` once the disk holds the step, or the reason why it does not.
-    enqueue: oneshot::Sender<Result<(), String>>,
+    synced: oneshot::Sender<Result<(), String>>,
 }
 
 /// Completes once the events of a step were sent.
@@ -39,10 +39,10 @@ impl DiskSync {
 
     /// Queues the events of a step after all earlier ones.
     pub(super) fn enqueue(&self, events: Vec<Event>, needs_sync: bool) -> SyncReceipt {
-        let (enqueue, receipt) = oneshot::channel();
+        let (synced, receipt) = oneshot::channel();
         if let Some(ask) = &self.ask {
             // If the thread has ended, the receiver gets an error because its sender is dropped.
-            drop(ask.send(QueuedStep { events, needs_sync, enqueue }));
+            drop(ask.send(QueuedStep { events, needs_sync, synced }));
         }
         SyncReceipt(receipt)
     }
@@ -59,27 +59,26 @@ impl Drop for DiskSync {
 
 impl SyncReceipt {
     pub(super) async fn wait(self) -> Result<(), StoreError> {
-        let gone =
-            |_| StoreError::Unknown("the task that waited for the disk has ended".to_owned());
+        let gone = |_| StoreError::Unknown("the thread that syncs the disk has ended".to_owned());
         self.0.await.map_err(gone)?.map_err(StoreError::Unknown)
     }
 }
 
-fn run(store: &Store, enqueue: &broadcast::Sender<Arc<Event>>, requested: &Receiver<QueuedStep>) {
+fn run(store: &Store, sender: &broadcast::Sender<Arc<Event>>, requested: &Receiver<QueuedStep>) {
     while let Ok(first) = requested.recv() {
         // Drained before the sync: a later request may belong to a commit that this sync does not cover.
         let all: Vec<QueuedStep> = std::iter::once(first).chain(requested.try_iter()).collect();
-        let synced = match all.iter().any(|requested| requested.needs_sync) {
+        let result = match all.iter().any(|requested| requested.needs_sync) {
             true => store.sync().map_err(|error| error.to_string()),
             false => Ok(()),
         };
-        for QueuedStep { events, needs_sync, enqueue: waiting } in all {
-            let outcome = if needs_sync { synced.clone() } else { Ok(()) };
+        for QueuedStep { events, needs_sync, synced } in all {
+            let outcome = if needs_sync { result.clone() } else { Ok(()) };
             if outcome.is_ok() {
                 // There may be no receivers.
-                events.into_iter().for_each(|event| drop(enqueue.send(Arc::new(event))));
+                events.into_iter().for_each(|event| drop(sender.send(Arc::new(event))));
             }
-            drop(waiting.send(outcome));
+            drop(synced.send(outcome));
         }
     }
 }

@@ -111,7 +111,8 @@ pub(crate) fn check(
     match asks {
         Some(page) if page.is_same_origin(&target.location) => Ok(()),
         _ => Err(Problem::foreign_origin(
-            "a page that was loaded through this gateway may request only resources of its own origin, and must send a Referer header",
+            "a page that was loaded through this gateway may request only resources of its own \
+             origin, and must send a Referer header",
         )),
     }
 }

@@ -19,6 +19,7 @@ use crate::location::Location;
 use crate::outbox::Settlement;
 use crate::profile::Profile;
 use crate::propagation::{Done, Verdict};
+use crate::validation::entity_tag;
 use crate::{cache_headers, propagation};
 
 /// Result of an edit that was sent while its application waited.
@@ -207,7 +208,7 @@ impl Delivery<'_> {
             let stored = representation(headers, answered.content, ours.clone());
             self.state.represent(draft, partition, location, Some(stored));
         }
-        let tag = answered.headers.get(header::ETAG).and_then(|tag| tag.to_str().ok());
+        let tag = entity_tag(answered.headers);
         // The tag in a response to PUT is that of the content, if it was stored unchanged (RFC 9110 9.3.4).
         let is_reported = done.stored.contains(&place) || method == propagation::Method::Put;
         let tag = tag.filter(|tag| is_reported && tag.starts_with('"'));

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::fingerprint::Fingerprint;
 use crate::interceptor::context::{Context, Draft};
 use crate::interceptor::delivery::Delivery;
+use crate::interceptor::document::fingerprint;
 use crate::interceptor::exchange::{Exchange, of_edit};
 use crate::interceptor::pending::is_pending;
 use crate::interceptor::step::Step;
@@ -101,9 +101,9 @@ impl Delivery<'_> {
         if ours == theirs {
             return Ok(true);
         }
-        let fingerprint =
-            |it| Ok(Fingerprint::of_entry(&cx.stored.content(&it)?, &edit.requested.location));
-        let both = fingerprint(ours)?.zip(fingerprint(theirs)?);
+        let address = &edit.requested.location;
+        let ours = fingerprint(cx.stored, ours, address)?;
+        let both = ours.zip(fingerprint(cx.stored, theirs, address)?);
         Ok(both.is_some_and(|(ours, theirs)| ours.may_match(&theirs)))
     }
 

@@ -115,9 +115,8 @@ impl Delivery<'_> {
         let is_claimed = |trail: &DeliveryState| trail.claims > 0 || trail.foreign_redirects > 0;
         let is_claimed = self.state.delivery_states.get(&edit.id).is_some_and(is_claimed);
         let is_awaited = edit.progress == Progress::Accepted;
-        let is_unmet = self.state.delivery_states.get(&edit.id).is_some_and(|trail| trail.is_unmet);
         let at = match requested.method {
-            _ if is_unmet => requested.location.clone(),
+            _ if self.is_unmet(edit) => requested.location.clone(),
             propagation::Method::Post => {
                 let stored_subscription =
                     self.state.stored_subscription_of(requested.partition, &requested.feed);

@@ -2,11 +2,10 @@
 
 use http::{StatusCode, header};
 
-use crate::fingerprint::Fingerprint;
 use crate::interceptor::context::{Context, Draft};
 use crate::interceptor::delivery::Delivery;
 use crate::interceptor::delivery::verify::MIN_CHECK_INTERVAL;
-use crate::interceptor::document::{can_be, is_page};
+use crate::interceptor::document::{can_be, fingerprint, is_page};
 use crate::interceptor::exchange::Exchange;
 use crate::interceptor::step::{Outcome, Step};
 use crate::interceptor::stored::{Entity, Stored};
@@ -212,7 +211,7 @@ impl Delivery<'_> {
         let Exchange { status, headers, content, task, .. } = exchange;
         let is_entry = status.is_success()
             && edit.requested.method == propagation::Method::Post
-            && Fingerprint::of_entry(&cx.stored.content(&content)?, &task.location).is_some()
+            && fingerprint(cx.stored, content, &task.location)?.is_some()
             && can_be(cx.stored, headers, content)?;
         let mut draft = cx.draft();
         self.state.reachability.answered(&task.location);

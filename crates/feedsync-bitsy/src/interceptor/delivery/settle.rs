@@ -4,7 +4,7 @@ use crate::event::Interaction;
 use crate::interceptor::context::Draft;
 use crate::interceptor::delivery::Delivery;
 use crate::interceptor::delivery::forward::CompletedEdit;
-use crate::interceptor::exchange::{Exchange, ServerResponse, of_edit};
+use crate::interceptor::exchange::{Exchange, of_edit};
 use crate::interceptor::step::{Change, Step};
 use crate::interceptor::stored::{Content, Entity};
 use crate::outbox::{Edit, Settlement};
@@ -21,11 +21,6 @@ impl Delivery<'_> {
         exchange: &Exchange<'_>,
     ) {
         let requested = &edit.requested;
-        let answered = ServerResponse {
-            status: exchange.status,
-            headers: exchange.headers,
-            content: exchange.content,
-        };
         let out = CompletedEdit {
             partition: requested.partition,
             feed: &requested.feed,
@@ -35,7 +30,7 @@ impl Delivery<'_> {
             generation: requested.generation,
             was_queued: true,
         };
-        let (place, tag) = self.record_completed(draft, out, &done, answered);
+        let (place, tag) = self.record_completed(draft, out, &done, exchange.response());
         let member = (place != requested.resource).then_some(place);
         let settlement = Settlement::Done { member, tag };
         let ended = self.state.outbox.settle(edit.id, settlement, draft.now, draft.random);
@@ -78,14 +73,11 @@ impl Delivery<'_> {
         ended.dependents.iter().for_each(|dependent| self.state.dropped(draft, dependent));
         // The server's version is requested, to be shown next to the error.
         if requested.method != propagation::Method::Post {
-            let stored_subscription = self
+            let id = self
                 .state
                 .stored_subscription_of(requested.partition, &requested.feed)
                 .map(|stored_subscription| stored_subscription.id);
-            self.state.requested.extend(
-                stored_subscription
-                    .map(|stored_subscription| (stored_subscription, requested.location.clone())),
-            );
+            self.state.requested.extend(id.map(|id| (id, requested.location.clone())));
         }
         self.state.refresh(draft, requested.partition, &requested.feed, &requested.queue);
         self.state.remove_drained(draft);

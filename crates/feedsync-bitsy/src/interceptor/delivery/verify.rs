@@ -8,7 +8,7 @@ use crate::cache_headers;
 use crate::cache_headers::Timing;
 use crate::interceptor::context::{Context, Draft};
 use crate::interceptor::delivery::Delivery;
-use crate::interceptor::delivery::finding::CheckResult;
+use crate::interceptor::delivery::finding::{Check, CheckResult};
 use crate::interceptor::exchange::Exchange;
 use crate::interceptor::step::Step;
 use crate::interceptor::stored::{Entity, Stored};
@@ -36,15 +36,14 @@ impl Delivery<'_> {
         edit: &Edit<Entity>,
         exchange: Exchange<'_>,
     ) -> Result<Step, S::Error> {
-        let finding = self.finding(cx, edit, &exchange)?;
+        let result = Check { delivery: self, cx, edit, exchange }.result()?;
         let mut draft = cx.draft();
         self.state.reachability.answered(&exchange.task.location);
         let is_awaited = edit.progress == Progress::Accepted;
-        match finding {
+        match result {
             CheckResult::Done(done) => self.done(&mut draft, edit, done, &exchange),
             CheckResult::Conflict => {
-                let is_unmet =
-                    self.state.delivery_states.get(&edit.id).is_some_and(|trail| trail.is_unmet);
+                let is_unmet = self.is_unmet(edit);
                 let status =
                     if is_unmet { StatusCode::PRECONDITION_FAILED } else { exchange.status };
                 self.refused(&mut draft, edit, &Exchange { status, ..exchange });
@@ -65,7 +64,7 @@ impl Delivery<'_> {
                 self.lost(&mut draft, edit);
             }
             // The server said more than once that it carried the edit out, and the check disproved it.
-            CheckResult::Missing if !is_awaited && self.is_denied(edit) => {
+            CheckResult::Missing if !is_awaited && self.is_claimed_again(edit) => {
                 self.refused(&mut draft, edit, &exchange);
                 self.state.note_discarded(&mut draft, edit);
             }
@@ -99,11 +98,6 @@ impl Delivery<'_> {
             }
         }
         Ok(draft.step)
-    }
-
-    /// Whether a server said more than once that it carried an edit out.
-    fn is_denied(&self, edit: &Edit<Entity>) -> bool {
-        self.state.delivery_states.get(&edit.id).is_some_and(|trail| trail.claims > 1)
     }
 
     /// Checks an edit again as soon as possible.

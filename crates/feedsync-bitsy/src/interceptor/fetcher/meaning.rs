@@ -4,24 +4,25 @@
 use std::collections::BTreeSet;
 
 use feedsync_formats::MemberFeed;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderValue, StatusCode, header};
 
 use crate::cache_headers;
 use crate::cache_headers::Timing;
 use crate::interceptor::context::Context;
-use crate::interceptor::document::{base, can_be, feed_of, is_configuration, is_page, read_only};
+use crate::interceptor::document::{
+    base, can_be, feed_of, is_configuration, is_gone, is_page, read_only,
+};
 use crate::interceptor::exchange::Exchange;
-use crate::interceptor::fetcher::Fetcher;
 use crate::interceptor::round::{ActiveRound, RoundFindings};
-use crate::interceptor::state::Posted;
-use crate::interceptor::stored::{Content, Representation, Stored};
-use crate::interceptor::stored_subscription::SubscriptionId;
+use crate::interceptor::state::{Posted, State};
+use crate::interceptor::stored::{Representation, Stored};
+use crate::interceptor::stored_subscription::{StoredSubscription, SubscriptionId};
 use crate::links::{targets, targets_of_plain};
 use crate::location::Location;
 use crate::profile::Profile;
 use crate::proxy::Configuration;
+use crate::subscription::outcome;
 use crate::subscription::round::{Fetch, Part};
-use crate::subscription::{Subscription, outcome};
 use crate::time::Time;
 use crate::validation::{renewed, validates};
 
@@ -69,69 +70,53 @@ pub(super) struct RoundResponse<'a> {
     pub(super) exchange: Exchange<'a>,
 }
 
-impl Fetcher<'_> {
-    /// Finds out what a response means.
-    pub(super) fn meaning<S: Stored>(
-        &self,
-        cx: Context<'_, S>,
-        in_progress: &ActiveRound,
-        response: RoundResponse<'_>,
-    ) -> Result<Meaning, S::Error> {
-        let RoundResponse { id, fetch, exchange } = response;
-        let Some(stored_subscription) = self.state.stored_subscriptions.get(&id) else {
-            return Ok(Meaning::Invalid);
-        };
-        let partition = stored_subscription.subscription.partition();
-        Ok(match outcome::Outcome::of(exchange.status, exchange.headers, cx.now) {
+/// A response of a round, and what its meaning depends on.
+pub(super) struct Interpretation<'a, S> {
+    pub(super) state: &'a State,
+    pub(super) cx: Context<'a, S>,
+    pub(super) in_progress: &'a ActiveRound,
+    pub(super) stored_subscription: &'a StoredSubscription,
+    pub(super) response: RoundResponse<'a>,
+}
+
+impl<S: Stored> Interpretation<'_, S> {
+    /// Finds out what the response means.
+    pub(super) fn meaning(&self) -> Result<Meaning, S::Error> {
+        let RoundResponse { fetch, exchange, .. } = self.response;
+        Ok(match outcome::Outcome::of(exchange.status, exchange.headers, self.cx.now) {
             outcome::Outcome::Later(time) => Meaning::Later(time),
             outcome::Outcome::Moved { to, for_good } => {
                 let to = Location::resolve(Some(&fetch.request), &to);
                 to.map_or(Meaning::Invalid, |to| Meaning::Moved { to, for_good })
             }
-            outcome::Outcome::Stored => self.stored(cx, in_progress, response)?,
-            outcome::Outcome::Unchanged => self.unchanged(cx, in_progress, response)?,
+            outcome::Outcome::Stored => self.stored()?,
+            outcome::Outcome::Unchanged => self.unchanged()?,
             outcome::Outcome::Failed
                 if exchange.status == StatusCode::NETWORK_AUTHENTICATION_REQUIRED =>
             {
                 Meaning::NeedsSignIn
             }
-            outcome::Outcome::Failed if self.was_deleted(cx, id, fetch, exchange.status)? => {
-                Meaning::DeletedHere
-            }
+            outcome::Outcome::Failed if self.was_deleted()? => Meaning::DeletedHere,
             outcome::Outcome::Failed => {
-                let known = cx.stored.representation(partition, &fetch.location)?;
-                let has_good = known.is_some_and(|known| known.is_success());
-                Meaning::Error { is_stored: self.is_error_stored(response, has_good) }
+                let has_good = self.known_good()?.is_some();
+                Meaning::Error { is_stored: self.is_error_stored(has_good) }
             }
         })
     }
 
     /// Meaning of a response with a new representation.
-    fn stored<S: Stored>(
-        &self,
-        cx: Context<'_, S>,
-        in_progress: &ActiveRound,
-        response: RoundResponse<'_>,
-    ) -> Result<Meaning, S::Error> {
-        let RoundResponse { fetch, exchange, .. } = response;
-        let had = self.known_good(cx, response)?.is_some();
-        let timing = Timing { requested: exchange.requested, answered: cx.now };
-        let representation =
-            self.new_representation(fetch, exchange.headers, exchange.content, timing);
-        let read = self.read(cx, in_progress, response, (representation, true))?;
+    fn stored(&self) -> Result<Meaning, S::Error> {
+        let RoundResponse { fetch, exchange, .. } = self.response;
+        let had = self.known_good()?.is_some();
+        let read = self.read(self.new_representation(), true)?;
         let is_portal = had && is_page(exchange.headers) && fetch.part == Part::Feed;
         Ok(read.map_or(Meaning::OtherKind { is_portal }, |read| Meaning::Read(Box::new(read))))
     }
 
     /// Meaning of a response that the stored representation is still valid.
-    fn unchanged<S: Stored>(
-        &self,
-        cx: Context<'_, S>,
-        in_progress: &ActiveRound,
-        response: RoundResponse<'_>,
-    ) -> Result<Meaning, S::Error> {
-        let RoundResponse { fetch, exchange, .. } = response;
-        let known = self.known_good(cx, response)?;
+    fn unchanged(&self) -> Result<Meaning, S::Error> {
+        let RoundResponse { fetch, exchange, .. } = self.response;
+        let known = self.known_good()?;
         // Without a condition in the request, this response is an error.
         let Some(known) = known.filter(|_| exchange.is_conditional()) else {
             return Ok(Meaning::Invalid);
@@ -139,81 +124,59 @@ impl Fetcher<'_> {
         if !validates(exchange.headers, &known.headers) {
             return Ok(Meaning::OtherUnchanged);
         }
-        let timing = Timing { requested: exchange.requested, answered: cx.now };
-        let headers = renewed(known.headers, exchange.headers, timing);
-        let representation = Representation { headers, fetched: cx.now, ..known };
-        let read = self.read(cx, in_progress, response, (representation, false))?;
+        let headers = renewed(known.headers, exchange.headers, self.timing());
+        let representation = Representation { headers, fetched: self.cx.now, ..known };
+        let read = self.read(representation, false)?;
         let is_portal = is_page(exchange.headers) && fetch.part == Part::Feed;
         Ok(read.map_or(Meaning::OtherKind { is_portal }, |read| Meaning::Read(Box::new(read))))
     }
 
+    fn timing(&self) -> Timing {
+        Timing { requested: self.response.exchange.requested, answered: self.cx.now }
+    }
+
     /// The stored representation of the requested resource, unless it is an error.
-    fn known_good<S: Stored>(
-        &self,
-        cx: Context<'_, S>,
-        response: RoundResponse<'_>,
-    ) -> Result<Option<Representation>, S::Error> {
-        let stored_subscription = self.state.stored_subscriptions.get(&response.id);
-        let Some(stored_subscription) = stored_subscription else { return Ok(None) };
-        let partition = stored_subscription.subscription.partition();
-        let known = cx.stored.representation(partition, &response.fetch.location)?;
+    fn known_good(&self) -> Result<Option<Representation>, S::Error> {
+        let partition = self.stored_subscription.subscription.partition();
+        let known = self.cx.stored.representation(partition, &self.response.fetch.location)?;
         Ok(known.filter(Representation::is_success))
     }
 
-    /// Whether a resource is missing because it or its entry was deleted here.
-    fn was_deleted<S: Stored>(
-        &self,
-        cx: Context<'_, S>,
-        id: SubscriptionId,
-        fetch: &Fetch,
-        status: StatusCode,
-    ) -> Result<bool, S::Error> {
-        let is_gone = matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE);
-        let stored_subscription = self.state.stored_subscriptions.get(&id);
-        let Some(stored_subscription) =
-            stored_subscription.filter(|_| is_gone && fetch.part == Part::Linked)
-        else {
+    /// Whether the resource is missing because it or its entry was deleted here.
+    fn was_deleted(&self) -> Result<bool, S::Error> {
+        let RoundResponse { fetch, exchange, .. } = self.response;
+        if !is_gone(exchange.status) || fetch.part != Part::Linked {
             return Ok(false);
-        };
-        let partition = stored_subscription.subscription.partition();
-        let known = cx.stored.resources(&fetch.location)?.into_iter();
+        }
+        let partition = self.stored_subscription.subscription.partition();
+        let known = self.cx.stored.resources(&fetch.location)?.into_iter();
         let entries = known.filter(|it| it.partition == partition).filter_map(|it| it.entry);
         let mut deletable = entries.chain([fetch.location.clone()]);
         Ok(deletable.any(|location| self.state.is_deleted(partition, &location)))
     }
 
-    /// Representation to store for a response. After a redirection it names its address, because relative
+    /// Representation to store for the response. After a redirection it names its address, because relative
     /// addresses in it refer to that.
-    fn new_representation(
-        &self,
-        fetch: &Fetch,
-        headers: &HeaderMap,
-        content: Content,
-        timing: Timing,
-    ) -> Representation {
-        let mut headers = cache_headers::stored_headers(headers, timing);
+    fn new_representation(&self) -> Representation {
+        let RoundResponse { fetch, exchange, .. } = self.response;
+        let mut headers = cache_headers::stored_headers(exchange.headers, self.timing());
         if fetch.request != fetch.location && !headers.contains_key(header::CONTENT_LOCATION) {
             let from = HeaderValue::from_str(fetch.request.as_str()).ok();
             headers.extend(from.map(|from| (header::CONTENT_LOCATION, from)));
         }
-        let (status, fetched) = (StatusCode::OK, timing.answered);
+        let (status, content, fetched) = (StatusCode::OK, exchange.content, self.cx.now);
         Representation { status, headers, content, fetched, alias_tag: None }
     }
 
     /// Reads a representation, which is new or the stored one. Returns none if it is not the requested kind of
     /// resource (2.1.3).
-    fn read<S: Stored>(
+    fn read(
         &self,
-        cx: Context<'_, S>,
-        in_progress: &ActiveRound,
-        response: RoundResponse<'_>,
-        (representation, is_new): (Representation, bool),
+        representation: Representation,
+        is_new: bool,
     ) -> Result<Option<Reading>, S::Error> {
-        let RoundResponse { id, fetch, .. } = response;
-        let Some(stored_subscription) = self.state.stored_subscriptions.get(&id) else {
-            return Ok(None);
-        };
-        let subscription = &stored_subscription.subscription;
+        let (cx, fetch) = (self.cx, self.response.fetch);
+        let subscription = &self.stored_subscription.subscription;
         let (partition, feed) = (subscription.partition(), subscription.feed());
         let (headers, content) = (&representation.headers, representation.content);
         Ok(match fetch.part {
@@ -222,9 +185,7 @@ impl Fetcher<'_> {
                 let read = read.ok().filter(|_| is_configuration(headers));
                 read.map(|read| Reading::Proxy(read, representation))
             }
-            Part::Feed | Part::Page => {
-                self.read_document(cx, in_progress, response, (representation, is_new))?
-            }
+            Part::Feed | Part::Page => self.read_document(representation, is_new)?,
             Part::Linked if !can_be(cx.stored, headers, content)? => None,
             Part::Linked => {
                 let honours = self.state.settings.honours_no_store;
@@ -239,21 +200,15 @@ impl Fetcher<'_> {
     }
 
     /// Reads a document of the feed.
-    fn read_document<S: Stored>(
+    fn read_document(
         &self,
-        cx: Context<'_, S>,
-        in_progress: &ActiveRound,
-        response: RoundResponse<'_>,
-        (representation, is_new): (Representation, bool),
+        representation: Representation,
+        is_new: bool,
     ) -> Result<Option<Reading>, S::Error> {
-        let RoundResponse { id, fetch, .. } = response;
-        let Some(stored_subscription) = self.state.stored_subscriptions.get(&id) else {
-            return Ok(None);
-        };
-        let subscription = &stored_subscription.subscription;
-        let bytes = cx.stored.content(&representation.content)?;
+        let fetch = self.response.fetch;
+        let bytes = self.cx.stored.content(&representation.content)?;
         let address = base(&representation.headers, &fetch.location);
-        let follows = subscription.follows();
+        let follows = self.stored_subscription.subscription.follows();
         let is_first = fetch.part == Part::Feed;
         let document = feed_of(&bytes, &address);
         let mut findings = RoundFindings { is_new, ..RoundFindings::default() };
@@ -274,37 +229,33 @@ impl Fetcher<'_> {
             findings.linked(location);
         }
         let mut seen = Vec::new();
-        if is_new || stored_subscription.followed.as_ref() != Some(&follows) {
-            let so_far = in_progress.findings.unassigned();
+        if is_new || self.stored_subscription.followed.as_ref() != Some(&follows) {
+            let so_far = self.in_progress.findings.unassigned();
             for location in findings.unassigned().chain(so_far).collect::<BTreeSet<_>>() {
-                let before = self.seen(cx, subscription, location)?;
+                let before = self.seen(location)?;
                 seen.extend(before.map(|before| (location.clone(), before)));
             }
         }
         if let Some(document) = &document {
-            self.find_members(
-                cx,
-                (&mut findings, &in_progress.findings),
-                subscription,
-                (document, &address),
-            )?;
+            self.find_members(&mut findings, document, &address)?;
         }
         findings.documents.insert(fetch.location.clone(), representation);
         Ok(Some(Reading::Document { findings, seen, targets }))
     }
 
     /// Looks in a document for created members whose address is unknown.
-    fn find_members<S: Stored>(
+    fn find_members(
         &self,
-        cx: Context<'_, S>,
-        (findings, so_far): (&mut RoundFindings, &RoundFindings),
-        subscription: &Subscription,
-        (document, address): (&MemberFeed, &Location),
+        findings: &mut RoundFindings,
+        document: &MemberFeed,
+        address: &Location,
     ) -> Result<(), S::Error> {
+        let so_far = &self.in_progress.findings;
+        let subscription = &self.stored_subscription.subscription;
         let (partition, feed) = (subscription.partition(), subscription.feed());
         for (pending, content, generation) in self.state.unnamed(partition, feed) {
             let posted = Posted { partition, feed, content: &content, generation };
-            let places = self.state.candidate_addresses(cx, posted, document, address)?;
+            let places = self.state.candidate_addresses(self.cx, posted, document, address)?;
             let mut places = places.into_iter();
             let place = places.find(|place| !so_far.has(place) && !findings.has(place));
             place.into_iter().for_each(|place| findings.find(&pending, place));
@@ -312,14 +263,10 @@ impl Fetcher<'_> {
         Ok(())
     }
 
-    /// Generation in which a resource of a feed was first seen, if it was seen before.
-    fn seen<S: Stored>(
-        &self,
-        cx: Context<'_, S>,
-        subscription: &Subscription,
-        location: &Location,
-    ) -> Result<Option<u64>, S::Error> {
-        let known = cx.stored.resources(location)?.into_iter();
+    /// Generation in which a resource of the feed was first seen, if it was seen before.
+    fn seen(&self, location: &Location) -> Result<Option<u64>, S::Error> {
+        let subscription = &self.stored_subscription.subscription;
+        let known = self.cx.stored.resources(location)?.into_iter();
         let mut known = known.filter(|it| {
             it.partition == subscription.partition() && it.feed == *subscription.feed()
         });
@@ -329,13 +276,13 @@ impl Fetcher<'_> {
     /// Whether an error response is stored, for applications to get it (2.1.3, 4.3, R-B20). A 401 is always
     /// stored. In the strict profile a 403, 404 or 410 is stored, too. Any error is stored if no good
     /// representation is.
-    fn is_error_stored(&self, response: RoundResponse<'_>, has_good: bool) -> bool {
+    fn is_error_stored(&self, has_good: bool) -> bool {
         let is_strict = self.state.settings.profile == Profile::Strict;
-        let spoils = match response.exchange.status.as_u16() {
+        let spoils = match self.response.exchange.status.as_u16() {
             401 => true,
             403 | 404 | 410 => is_strict || !has_good,
             _ => !has_good,
         };
-        spoils && response.fetch.part != Part::Proxy
+        spoils && self.response.fetch.part != Part::Proxy
     }
 }

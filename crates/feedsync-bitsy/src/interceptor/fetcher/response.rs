@@ -9,7 +9,7 @@ use crate::cache_headers::Timing;
 use crate::interceptor::context::{Context, Draft};
 use crate::interceptor::exchange::Exchange;
 use crate::interceptor::fetcher::Fetcher;
-use crate::interceptor::fetcher::meaning::{Meaning, Reading, RoundResponse};
+use crate::interceptor::fetcher::meaning::{Interpretation, Meaning, Reading, RoundResponse};
 use crate::interceptor::round::ActiveRound;
 use crate::interceptor::step::{Outcome, OverlayEdit, Step, Task};
 use crate::interceptor::stored::{Content, Entity, Representation, Stored};
@@ -65,19 +65,21 @@ impl Fetcher<'_> {
         let id = round.stored_subscription;
         let in_progress = self.state.in_progress.get(&id).filter(|it| it.number == round.number);
         let Some(in_progress) = in_progress else { return Ok(Step::default()) };
-        let Some(feed) =
-            self.state.stored_subscriptions.get(&id).map(|kept| kept.subscription.feed().clone())
-        else {
+        let Some(stored_subscription) = self.state.stored_subscriptions.get(&id) else {
             self.state.in_progress.remove(&id);
             return Ok(Step::default());
         };
+        let feed = stored_subscription.subscription.feed().clone();
         // Everything is read before anything changes, so that a failure changes nothing.
         let meaning = match &outcome {
             Outcome::ServerResponse { status, headers, content } => {
                 let exchange =
                     Exchange { task, requested, status: *status, headers, content: *content };
                 let response = RoundResponse { id, fetch, exchange };
-                Some((self.meaning(cx, in_progress, response)?, response))
+                let state = &*self.state;
+                let interpretation =
+                    Interpretation { state, cx, in_progress, stored_subscription, response };
+                Some((interpretation.meaning()?, response))
             }
             Outcome::Lost { .. } | Outcome::OutOfSpace => None,
         };

@@ -25,6 +25,7 @@ use crate::location::Location;
 use crate::outbox::Edit;
 use crate::profile::Profile;
 use crate::propagation;
+use crate::validation::entity_tag;
 
 /// A request of an application, without its body.
 #[derive(Debug, Clone, Copy)]
@@ -295,12 +296,12 @@ impl<'s> Responder<'s> {
         }
         let shown = found.shown.and_then(|shown| shown.entity.as_ref());
         if let Some(entity) = shown {
-            let given = entity.headers.get(http::header::ETAG).and_then(|tag| tag.to_str().ok());
+            let given = entity_tag(&entity.headers);
             let ours = local_tag(entity.content);
             return given.map(str::to_owned).into_iter().chain([ours]).collect();
         }
         let Some(stored) = &found.representation else { return Vec::new() };
-        let tag = stored.headers.get(http::header::ETAG).and_then(|tag| tag.to_str().ok());
+        let tag = entity_tag(&stored.headers);
         tag.map(str::to_owned).into_iter().chain(stored.alias_tag.clone()).collect()
     }
 }

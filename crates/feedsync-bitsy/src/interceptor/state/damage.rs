@@ -10,7 +10,6 @@ use crate::authentication::Partition;
 use crate::event::Interaction;
 use crate::interceptor::attempts::Attempt;
 use crate::interceptor::context::{Context, Draft};
-use crate::interceptor::exchange::{method, without_secrets};
 use crate::interceptor::state::State;
 use crate::interceptor::step::{Change, Step};
 use crate::interceptor::stored::{Content, Digest, Entity, Stored};
@@ -112,9 +111,7 @@ impl State {
         status: StatusCode,
         is_it: &impl Fn(&Content) -> bool,
     ) {
-        draft.changes.push(Change::EditRemoved(edit.id));
-        self.delivery_states.remove(&edit.id);
-        self.clear_held_error(draft, edit);
+        let interaction = self.remove_unsent(draft, edit, status);
         let requested = &edit.requested;
         if requested.method == propagation::Method::Post {
             self.name(draft, requested.partition, &requested.resource, None);
@@ -122,16 +119,10 @@ impl State {
         let whole = |entity: &Option<Entity>| {
             entity.as_ref().map(|entity| entity.content).filter(|content| !is_it(content))
         };
-        let request = self.sending(edit, requested.location.clone());
         let interaction = Interaction {
-            status,
-            time: draft.now,
-            location: requested.location.clone(),
-            method: method(requested.method).to_string(),
-            request_headers: without_secrets(&request.headers),
             request_body: whole(&requested.body),
             response_headers: HeaderMap::from_iter([(header::WARNING, NOT_SENT)]),
-            response_body: None,
+            ..interaction
         };
         let previous = whole(&requested.previous);
         self.interacted(draft, (requested.partition, &requested.feed), interaction, Some(previous));

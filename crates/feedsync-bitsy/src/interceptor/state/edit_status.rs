@@ -26,7 +26,7 @@ pub enum WaitReason {
     /// The server put the edit off.
     PutOff(StatusCode),
     /// The server puts off or refuses one edit after the other, and receives fewer.
-    TimeoutBody,
+    Paced,
     /// The server refuses the registered credentials, or requires some.
     Credentials(StatusCode),
     /// The edit was sent, and the gateway checks whether it arrived.
@@ -92,7 +92,7 @@ impl State {
         match (edit.progress == Progress::Doubtful, put_off, paced) {
             (true, until, _) => (WaitReason::Doubt, until),
             (false, Some(until), _) => (WaitReason::Doubt, Some(until)),
-            (false, None, Some(until)) => (WaitReason::TimeoutBody, Some(until)),
+            (false, None, Some(until)) => (WaitReason::Paced, Some(until)),
             (false, None, None) => (WaitReason::Capacity, None),
         }
     }

@@ -78,22 +78,32 @@ impl State {
     /// Turns an edit into an error because the edit that it builds on failed (RFC 4918 11.4). It was not
     /// sent.
     pub(crate) fn dropped(&mut self, draft: &mut Draft, edit: &Edit<Entity>) {
+        let interaction = self.remove_unsent(draft, edit, StatusCode::FAILED_DEPENDENCY);
+        let requested = &edit.requested;
+        self.record(draft, (requested.partition, &requested.feed), interaction, None);
+    }
+
+    /// Removes an edit that is not sent, and returns the interaction that reports it in an error.
+    pub(super) fn remove_unsent(
+        &mut self,
+        draft: &mut Draft,
+        edit: &Edit<Entity>,
+        status: StatusCode,
+    ) -> Interaction<Option<Content>> {
         draft.changes.push(Change::EditRemoved(edit.id));
         self.delivery_states.remove(&edit.id);
         self.clear_held_error(draft, edit);
-        let requested = &edit.requested;
-        let request = self.sending(edit, requested.location.clone());
-        let interaction = Interaction {
-            status: StatusCode::FAILED_DEPENDENCY,
+        let request = self.sending(edit, edit.requested.location.clone());
+        Interaction {
+            status,
             time: draft.now,
-            location: requested.location.clone(),
+            location: request.location,
             method: request.method.to_string(),
             request_headers: without_secrets(&request.headers),
             request_body: body(edit),
             response_headers: HeaderMap::new(),
             response_body: None,
-        };
-        self.record(draft, (requested.partition, &requested.feed), interaction, None);
+        }
     }
 
     /// Turns the edits of a missing member into errors.

@@ -118,8 +118,7 @@ impl State {
             | TaskPurpose::Ask { .. }
             | TaskPurpose::Find { .. } => false,
         };
-        let of =
-            self.tasks.iter().filter(|(_, errand)| is_of(&errand.purpose, &errand.task.location));
+        let of = self.tasks.iter().filter(|(_, it)| is_of(&it.purpose, &it.task.location));
         let of: Vec<_> = of.map(|(id, _)| *id).collect();
         self.outdated.extend(of);
     }

@@ -3,8 +3,8 @@
 use feedsync_formats::MemberFeed;
 
 use crate::authentication::Partition;
-use crate::fingerprint::Fingerprint;
 use crate::interceptor::context::Context;
+use crate::interceptor::document::fingerprint;
 use crate::interceptor::state::State;
 use crate::interceptor::step::{Change, OverlayEdit, Step};
 use crate::interceptor::stored::{Content, Representation, Stored};
@@ -187,7 +187,7 @@ impl State {
         document: &MemberFeed,
         address: &Location,
     ) -> Result<Vec<Location>, S::Error> {
-        let Some(ours) = Fingerprint::of_entry(&cx.stored.content(posted.content)?, address) else {
+        let Some(ours) = fingerprint(cx.stored, *posted.content, address)? else {
             return Ok(Vec::new());
         };
         let mut places = Vec::new();

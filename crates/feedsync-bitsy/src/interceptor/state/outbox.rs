@@ -26,9 +26,8 @@ impl State {
         let is_held = |edit: &&Edit<Entity>| {
             edit.requested.partition == partition && edit.progress == Progress::Held
         };
-        let hold_edit: Vec<EditId> =
-            self.outbox.edits().filter(is_held).map(|edit| edit.id).collect();
-        for edit in hold_edit {
+        let held: Vec<EditId> = self.outbox.edits().filter(is_held).map(|edit| edit.id).collect();
+        for edit in held {
             self.release_edit(step, edit);
         }
     }

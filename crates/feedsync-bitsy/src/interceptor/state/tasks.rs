@@ -96,14 +96,7 @@ impl State {
 
     /// Whether an edit is being sent or looked for.
     pub(crate) fn is_busy(&self, id: EditId) -> bool {
-        self.tasks.values().any(|errand| match errand.purpose {
-            TaskPurpose::Send { edit }
-            | TaskPurpose::Verify { edit }
-            | TaskPurpose::Ask { edit } => edit == id,
-            TaskPurpose::Fetch { .. } | TaskPurpose::Find { .. } | TaskPurpose::Learn { .. } => {
-                false
-            }
-        })
+        self.tasks.values().any(|running| running.purpose.edit() == Some(id))
     }
 
     /// The edit that a task is sending.
@@ -140,13 +133,9 @@ impl State {
     /// tasks before `until` had begun.
     pub fn take_over(&mut self, before: Self, until: TaskId) {
         self.reachability.watch_as(&before.reachability);
-        let of_edits = before.tasks.into_iter().filter(|(id, errand)| match errand.purpose {
-            TaskPurpose::Send { edit }
-            | TaskPurpose::Verify { edit }
-            | TaskPurpose::Ask { edit } => *id < until && self.outbox.edit(edit).is_some(),
-            TaskPurpose::Fetch { .. } | TaskPurpose::Find { .. } | TaskPurpose::Learn { .. } => {
-                false
-            }
+        let of_edits = before.tasks.into_iter().filter(|(id, running)| {
+            let edit = running.purpose.edit().and_then(|edit| self.outbox.edit(edit));
+            *id < until && edit.is_some()
         });
         self.tasks = of_edits.collect();
     }
