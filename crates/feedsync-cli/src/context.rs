@@ -14,7 +14,7 @@ use feedsync_store::{
 
 use crate::failure::{Failure, Missing};
 use crate::global::Global;
-use crate::invocation::{command, command_at, set_invocation};
+use crate::invocation::{command, command_at, see_all, set_invocation};
 use crate::source::NetworkAccess;
 use crate::store::{self, OpenStore};
 
@@ -236,7 +236,7 @@ pub(crate) fn typed_id(id: &str) -> Result<ItemId, Failure> {
 fn no_item(collection: &CollectionName, id: &str) -> Failure {
     let missing = Missing::Item { collection: collection.clone(), id: id.to_owned() };
     Failure::not_found(format!("there is no item {id} in {collection}"))
-        .hint(format!("see them all: {}", command(&format!("ls {collection} --all"))))
+        .hint(see_all(&format!("ls {collection} --all")))
         .of_missing(missing)
 }
 

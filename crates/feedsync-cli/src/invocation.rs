@@ -25,6 +25,11 @@ pub(crate) fn command(arguments: &str) -> String {
     format!("{} {arguments}", INVOCATION.get_or_init(program))
 }
 
+/// Advice to list all objects of a kind with this command.
+pub(crate) fn see_all(arguments: &str) -> String {
+    format!("see them all: {}", command(arguments))
+}
+
 /// A command line with another data directory, for advice.
 pub(crate) fn command_at(data: &str, arguments: &str) -> String {
     format!("{} --data {} {arguments}", program(), quoted(data))

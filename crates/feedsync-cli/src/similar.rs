@@ -28,8 +28,12 @@ pub(crate) fn suggestion(program: &Command, error: &Error) -> Option<String> {
         }
     }
     let near = nearest(written, names.iter().map(|(name, _)| name.as_str()))?;
+    let is_suggested = matches!(
+        error.get(ContextKind::SuggestedSubcommand),
+        Some(ContextValue::Strings(suggested)) if suggested.iter().any(|name| name == near)
+    );
     let (name, command) = names.iter().find(|(name, _)| name == near)?;
-    (name != command).then(|| format!("did you mean feedsync {command}?"))
+    (name != command && !is_suggested).then(|| format!("did you mean feedsync {command}?"))
 }
 
 #[cfg(test)]
@@ -47,6 +51,8 @@ mod tests {
             ("feedsync relocate x", Some("did you mean feedsync reader relocate?")),
             ("feedsync quux", None),
             ("feedsync conflict notes", None),
+            ("feedsync user lits", None),
+            ("feedsync collection creat", None),
         ] {
             let error = Cli::try_parse_from(line.split(' ')).unwrap_err();
             assert_eq!(suggestion(&Cli::command(), &error).as_deref(), suggested, "{line}");

@@ -77,7 +77,7 @@ fn commands_work_on_a_database_as_on_a_directory() {
     };
     assert!(found("database", "items with a wrong count of conflicts: 1"), "{report}");
     assert!(found("database", "purged items without a collection: 1"), "{report}");
-    assert!(found("counts", "it is said to hold 7 items"), "{report}");
+    assert!(found("counts", "its stored counts are 7 items"), "{report}");
 }
 
 /// The address of the store may be in the environment or in the configuration, and then applies to every

@@ -180,13 +180,13 @@ impl Gateway {
             let address = running.address();
             failure::warn(&format!("everybody who can reach {address} may use the gateway"));
         }
-        tell(context.json, &config, &running)?;
+        print_addresses(context.json, &config, &running)?;
         running.finished().await.map_err(Failure::store)
     }
 }
 
 /// Prints the addresses of the gateway, and how to use it.
-fn tell(as_json: bool, config: &Config, running: &Running) -> Result<(), Failure> {
+fn print_addresses(as_json: bool, config: &Config, running: &Running) -> Result<(), Failure> {
     let url = format!("http://{}", running.address());
     let control = format!("http://{}", running.control());
     if as_json {

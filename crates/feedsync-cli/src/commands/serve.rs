@@ -93,7 +93,7 @@ impl Serve {
             _ => Failure::store(error),
         })?;
         let _announced = announce(&serving, &proof);
-        tell(context, &home.place, scheme, name.as_str(), &serving)?;
+        print_addresses(context, &home.place, scheme, name.as_str(), &serving)?;
         let way = context.way();
         let subscriptions = Schedule::new(Session::new(home.endpoint.clone(), fetcher))
             .renewing(move || self::fetcher(&way, proxy.as_ref()));
@@ -165,7 +165,7 @@ fn newsreading(
 }
 
 /// Prints the addresses of the hub, and what to do next.
-fn tell(
+fn print_addresses(
     context: &Context,
     place: &str,
     scheme: &str,

@@ -99,9 +99,8 @@ impl Sync {
         context: &Context,
         home: &OpenEndpoint,
     ) -> Result<(Vec<Remote>, Option<AddedRemote>), Failure> {
-        let store = &home.store;
         if let (Some(collection), Some(named)) = (&self.collection, &self.remote) {
-            let known = store.collection(collection).await?.is_some();
+            let known = home.endpoint.find_collection(collection).await?.is_some();
             if known && let Some(remote) = find(home, collection, named).await? {
                 return Ok((vec![remote], None));
             }
@@ -120,7 +119,7 @@ impl Sync {
                     format: Format::Atom,
                     settings: BTreeMap::new(),
                 };
-                store.create_collection(new).await?;
+                home.endpoint.create_collection(new).await?;
             }
             let new = NewRemote {
                 collection: collection.clone(),
@@ -128,13 +127,13 @@ impl Sync {
                 url: named.clone(),
                 subscription: None,
             };
-            let remote = store.add_remote(new).await?;
+            let remote = home.endpoint.add_remote(new).await?;
             return Ok((vec![remote.clone()], Some(AddedRemote { remote, collection: !known })));
         }
         if let Some(collection) = &self.collection {
             home.endpoint.collection(collection).await?;
         }
-        let mut remotes = store.remotes(self.collection.as_ref()).await?;
+        let mut remotes = home.endpoint.remotes(self.collection.as_ref()).await?;
         if self.push && !self.pull {
             remotes.retain(|remote| remote.subscription.is_none());
         }
@@ -159,7 +158,7 @@ impl AddedRemote {
     /// whether the remote remains.
     async fn settle(self, home: &OpenEndpoint, dry_run: bool) -> Result<bool, Failure> {
         let name = &self.remote.collection;
-        let remotes = home.store.remotes(Some(name)).await?;
+        let remotes = home.endpoint.remotes(Some(name)).await?;
         let Some(now) = remotes.into_iter().find(|remote| remote.id == self.remote.id) else {
             return Ok(false);
         };
@@ -168,10 +167,10 @@ impl AddedRemote {
         if touched && !dry_run {
             return Ok(true);
         }
-        home.store.remove_remote(self.remote.id).await?;
+        home.endpoint.remove_remote(self.remote.id).await?;
         let empty = home.endpoint.collection(name).await?.last.get() == 0;
         if self.collection && empty {
-            home.store.drop_collection(name).await?;
+            home.endpoint.drop_collection(name).await?;
         }
         Ok(false)
     }
@@ -197,13 +196,16 @@ impl Steps for ProgressDisplay {
     }
 }
 
-/// Prints the outcome for one remote.
+/// Prints the outcome for one remote; with `--json` as an object in one line.
 fn print(
     context: &Context,
     remote: &Remote,
     outcome: &Result<SyncReport, SyncError>,
     dry_run: bool,
 ) -> Result<(), Failure> {
+    if context.json {
+        return output::line(value(remote, outcome).to_string());
+    }
     let Ok(report) = outcome else { return Ok(()) };
     let would = if dry_run { "would be " } else { "" };
     let mut line = format!(

@@ -10,6 +10,7 @@ use crate::commands::content::Content;
 use crate::commands::edit::report;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::invocation::see_all;
 use crate::output::{self, text};
 use crate::source::NetworkAccess;
 
@@ -66,8 +67,8 @@ impl Undelete {
         list.retain(|discarded| discarded.item.id.as_str().starts_with(wanted));
         if let (Some(item), true) = (&self.item, list.is_empty()) {
             let message = format!("no discarded item of {} begins with {item}", self.collection);
-            let see = context.command(&format!("ls {} --discarded", self.collection));
-            return Err(Failure::not_found(message).hint(format!("see them all: {see}")));
+            let hint = see_all(&format!("ls {} --discarded", self.collection));
+            return Err(Failure::not_found(message).hint(hint));
         }
         let mut recovered = Vec::new();
         for discarded in &list {

@@ -8,7 +8,7 @@ use feedsync_store::{GrantFilter, User as Stored, UserName};
 use serde_json::json;
 
 use crate::confirm::confirm;
-use crate::context::Context;
+use crate::context::{Context, OpenEndpoint};
 use crate::failure::Failure;
 use crate::output::{self, table, text};
 use crate::{secret, view};
@@ -166,8 +166,8 @@ impl User {
         let home = context.open().await?;
         let endpoint = &home.endpoint;
         let (said, name) = match self {
-            Self::Token(command) => return command.run(context).await,
-            Self::List(_) => return list(context).await,
+            Self::Token(command) => return command.run(context, &home).await,
+            Self::List(_) => return list(context, &home).await,
             Self::Add(Add { name, administrator, password_stdin, no_password }) => {
                 let password = match no_password {
                     true => None,
@@ -232,8 +232,8 @@ fn password(name: &UserName, from_input: bool) -> Result<Password, Failure> {
     Password::new(text).map_err(Failure::refused)
 }
 
-async fn list(context: &Context) -> Result<(), Failure> {
-    let users = context.open().await?.store.users().await?;
+async fn list(context: &Context, home: &OpenEndpoint) -> Result<(), Failure> {
+    let users = home.store.users().await?;
     if context.json {
         return output::json(&users.iter().map(view::people::user).collect());
     }

@@ -9,11 +9,7 @@ use feedsync_log::Stop;
 use feedsync_store::StoreError;
 
 use super::{Failure, Missing};
-use crate::invocation::command;
-
-fn see_all(arguments: &str) -> String {
-    format!("see them all: {}", command(arguments))
-}
+use crate::invocation::{command, see_all};
 
 /// Advice if an intermediary may have sent the response instead of the server.
 const SIGN_IN: &str =

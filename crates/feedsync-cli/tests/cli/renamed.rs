@@ -66,10 +66,15 @@ fn old_names_do_what_the_new_ones_do_and_a_note_names_them() {
         let (before, after) = (run(&words(old)), run(&words(new)));
         assert_eq!((before.code, &before.out), (after.code, &after.out), "{old}: {before:?}");
         let (note, rest) = before.err.split_once('\n').unwrap();
-        let shown = format!("note: `feedsync {old}");
-        let shown =
-            shown.trim_end_matches(" list").trim_end_matches(" create").trim_end_matches(" revoke");
-        assert!(note.starts_with(shown) && note.contains("is now `feedsync "), "{old}: {note}");
+        let (old_name, new_name) = match old.starts_with("token ") {
+            true => ("token", "user token"),
+            false => (*old, new.trim_end_matches(" --only-move").trim_end_matches("=oats")),
+        };
+        let expected = format!(
+            "note: `feedsync {old_name}` is now `feedsync {new_name}`; the next release drops the \
+             old name"
+        );
+        assert_eq!(note, expected);
         assert_eq!(rest, after.err, "{old}");
         assert!(!after.err.contains("is now"), "{new}: {}", after.err);
     }

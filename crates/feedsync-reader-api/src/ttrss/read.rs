@@ -118,7 +118,10 @@ fn update(members: &Members) -> Result<Request, Fault> {
 fn subscribe(members: &Members) -> Result<Request, Fault> {
     for name in ["login", "password"] {
         if members.text(name)?.is_some_and(|text| !text.is_empty()) {
-            return Err(Fault::of(name, "not supported; put the credentials into the address of the feed"));
+            return Err(Fault::of(
+                name,
+                "not supported; put the credentials into the address of the feed",
+            ));
         }
     }
     let address = members.needed_text("feed_url")?;

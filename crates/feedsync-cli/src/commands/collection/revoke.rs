@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::invocation::see_all;
 use crate::output;
 
 const EXAMPLES: &str = "\
@@ -28,8 +29,8 @@ impl Revoke {
         let Self { collection, user } = self;
         if !context.open().await?.endpoint.revoke(&user, &collection).await? {
             let message = format!("{user} has no role in {collection}");
-            let all = context.command(&format!("collection grants {collection}"));
-            return Err(Failure::not_found(message).hint(format!("see them all: {all}")));
+            let hint = see_all(&format!("collection grants {collection}"));
+            return Err(Failure::not_found(message).hint(hint));
         }
         let value = json!({ "collection": collection.as_str(), "user": user.as_str() });
         output::result(context.json, &value, format!("{user} no longer has a role in {collection}"))

@@ -182,7 +182,7 @@ async fn fill(
         let (url, subscription) = (remote.url, remote.subscription);
         let collection = name.clone();
         let new = NewRemote { collection, name: remote.name, url, subscription };
-        home.store.add_remote(new).await?;
+        home.endpoint.add_remote(new).await?;
     }
     log(home, (archive, dropped), &known.name, name).await?;
     Ok(restored)

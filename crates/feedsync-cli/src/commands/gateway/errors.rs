@@ -143,7 +143,7 @@ impl Retry {
         }
         let error = self.error.unwrap_or_default();
         gateway.post(&format!("/errors/{error}/retry")).await?;
-        let text = format!("the edit of error {error} is on its way again");
+        let text = format!("the edit of error {error} is sent again");
         gateway.done(&json!({ "retried": error }), &text)
     }
 }

@@ -71,7 +71,7 @@ impl Outbox {
             return output::line("no edit is queued");
         }
         if !rows.is_empty() {
-            let headings = ["NUMBER", "METHOD", "STANDS", "TRIES", "ADDRESS", "IT"];
+            let headings = ["NUMBER", "METHOD", "PROGRESS", "TRIES", "ADDRESS", "WHY"];
             output::print(&table::table(headings, &rows))?;
         }
         changes.into_iter().try_for_each(output::line)
@@ -111,6 +111,7 @@ impl Cancel {
             confirm(&loss, self.yes)?;
         }
         gateway.ask(Method::DELETE, &format!("/outbox/{}", self.edit), None).await?;
-        gateway.done(&json!({ "dropped": self.edit }), &format!("edit {} is cancelled", self.edit))
+        gateway
+            .done(&json!({ "cancelled": self.edit }), &format!("edit {} is cancelled", self.edit))
     }
 }

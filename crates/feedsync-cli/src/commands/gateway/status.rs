@@ -87,7 +87,7 @@ impl Status {
         out.push_str(" pending, ");
         if held + waiting > 0 {
             let outbox = context.command("gateway outbox");
-            out.push_str(&format!("{held} held and {waiting} put off (see {outbox}), "));
+            out.push_str(&format!("{held} held and {waiting} waiting (see {outbox}), "));
         }
         out.push_str(&text::count(count(&errors), "error"));
         out.push_str(&format!("\n{BOLD}pages{BOLD:#} {}\n", shown(&link["url"])));
@@ -101,7 +101,7 @@ fn paused(subscriptions: &Value, context: &Context) -> String {
     let stopped = all.filter(|one| one["state"] == "PAUSED");
     let line = |one: &Value| {
         let resume = context.command(&format!("gateway resume {}", shown(&one["id"])));
-        format!("  {} {} (go on: {resume})\n", shown(&one["id"]), shown(&one["why"]))
+        format!("  {} {} (to resume it: {resume})\n", shown(&one["id"]), shown(&one["why"]))
     };
     stopped.map(line).collect()
 }

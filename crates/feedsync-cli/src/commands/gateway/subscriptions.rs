@@ -144,8 +144,10 @@ impl Unsubscribe {
         gateway.ask(Method::DELETE, &at, None).await?;
         let feed = shown(&view["feed"]);
         let text = match view["edits"].as_u64() {
-            None | Some(0) => format!("{feed} is not kept any more"),
-            Some(edits) => format!("{feed} is not kept any more; {edits} edits still leave"),
+            None | Some(0) => format!("unsubscribed from {feed}"),
+            Some(edits) => {
+                format!("unsubscribed from {feed}; edits that will still be sent: {edits}")
+            }
         };
         gateway.done(&json!({ "unsubscribed": feed, "edits": view["edits"] }), &text)
     }

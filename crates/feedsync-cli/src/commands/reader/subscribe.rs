@@ -6,6 +6,7 @@ use feedsync_reading_state::{Action, FeedAddress, Folder, FolderName, MoveTarget
 use super::state::{finish, known, open};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::invocation::see_all;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -73,10 +74,9 @@ impl Subscribe {
             (None, None) => (!known.is_subscribed()).then_some(MoveTarget::Last),
         };
         let arranged = place.map(|place| view.arrange(std::slice::from_ref(feed), &place));
-        let arranged = arranged.transpose().map_err(|error| {
-            let list = context.command("reader list");
-            Failure::not_found(error).hint(format!("see them all: {list}"))
-        })?;
+        let arranged = arranged
+            .transpose()
+            .map_err(|error| Failure::not_found(error).hint(see_all("reader list")))?;
         let folder = given.or_else(|| beside.map(|beside| view.feed(beside).folder().clone()));
         let (mut position, mut actions) = (None, Vec::new());
         for (moved, to) in arranged.unwrap_or_default() {

@@ -124,19 +124,19 @@ async fn with_collection(context: &Context, collection: &CollectionName) -> Resu
     let home = context.open().await?;
     let mut reader = open(context)?;
     let done = reader.join_collection(&home.endpoint, collection).await?;
-    told(context, ("collection", collection.as_str()), "item", &done)
+    report(context, ("collection", collection.as_str()), "item", &done)
 }
 
 async fn with_database(context: &Context, database: &DatabaseName) -> Result<(), Failure> {
     let home = context.open().await?;
     let mut reader = open(context)?;
     let done = reader.join_database(&home.endpoint, database).await?;
-    told(context, ("database", database.as_str()), "document", &done)
+    report(context, ("database", database.as_str()), "document", &done)
 }
 
 /// Reports the outcome of a join with a collection or a database. `kind` names which of them, `thing` what it
 /// contains.
-fn told(
+fn report(
     context: &Context,
     (kind, name): (&str, &str),
     thing: &str,

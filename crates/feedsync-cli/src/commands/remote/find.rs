@@ -4,7 +4,7 @@ use feedsync_store::{CollectionName, Remote as Stored};
 
 use crate::context::OpenEndpoint;
 use crate::failure::{Failure, Missing};
-use crate::invocation::command;
+use crate::invocation::see_all;
 
 /// Finds the remote with this address, name or number.
 pub(crate) async fn find(
@@ -24,8 +24,11 @@ pub(crate) async fn find(
 
 /// Failure for a remote that a collection does not have.
 pub(crate) fn no_remote(collection: &CollectionName, named: &str) -> Failure {
+    missing_remote(format!("{collection} has no remote {named}"), collection, named)
+}
+
+/// Failure with this message about a remote that a user named.
+pub(crate) fn missing_remote(message: String, collection: &CollectionName, named: &str) -> Failure {
     let missing = Missing::Remote { collection: collection.clone(), named: named.to_owned() };
-    Failure::not_found(format!("{collection} has no remote {named}"))
-        .hint(format!("see them all: {}", command("remote list")))
-        .of_missing(missing)
+    Failure::not_found(message).hint(see_all("remote list")).of_missing(missing)
 }

@@ -3,8 +3,8 @@
 use clap::Args;
 use feedsync_client::LoginFile;
 use feedsync_fetch::{
-    FetchError, Fetched, Fetcher, Login as Kept, LoginOrigin, Logins, Policy, Private, Request,
-    Url, address, shown_text,
+    FetchError, Fetched, Fetcher, Login as StoredLogin, LoginOrigin, Logins, Policy, Private,
+    Request, Url, address, shown_text,
 };
 use feedsync_formats::{ReadOptions, read};
 use serde_json::json;
@@ -58,8 +58,8 @@ impl Login {
         let what = if self.user.is_some() { "Password" } else { "Token" };
         let given = secret::ask(&format!("{what} for {origin}: "), self.stdin, "--stdin")?;
         let login = match self.user {
-            Some(user) => Kept::password(user, given),
-            None => Kept::token(given),
+            Some(user) => StoredLogin::password(user, given),
+            None => StoredLogin::token(given),
         };
         let login = login.map_err(Failure::refused)?;
         let again = match login.user() {
@@ -83,7 +83,12 @@ impl Login {
 /// Sends a request to the hub to learn whether it accepts the login. Permissions are not checked.
 ///
 /// `again` is advice for a login that the hub refuses.
-async fn check(url: &Url, origin: &LoginOrigin, login: &Kept, again: &str) -> Result<(), Failure> {
+async fn check(
+    url: &Url,
+    origin: &LoginOrigin,
+    login: &StoredLogin,
+    again: &str,
+) -> Result<(), Failure> {
     let _progress = Progress::spinner(&format!("asking {origin}"));
     let mut logins = Logins::default();
     logins.keep(origin.clone(), login.clone());

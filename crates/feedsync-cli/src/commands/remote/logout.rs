@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::invocation::see_all;
 use crate::output;
 
 const EXAMPLES: &str = "\
@@ -31,7 +32,7 @@ impl Logout {
         let known = file.read()?.iter().any(|(known, _)| *known == origin);
         if !known || !file.change(|logins| logins.forget(&origin))? {
             return Err(Failure::not_found(format!("there is no login for {origin}"))
-                .hint(format!("see them all: {}", context.command("remote logins"))));
+                .hint(see_all("remote logins")));
         }
         let value = json!({ "origin": origin.as_str() });
         output::result(context.json, &value, format!("logged out of {origin}"))

@@ -38,7 +38,7 @@ impl Remove {
             let session = Session::new(home.endpoint.clone(), context.way().fetcher()?);
             session.unsubscribe(&remote).await.map_err(|error| failure(&remote, error))?;
         } else {
-            home.store.remove_remote(remote.id).await?;
+            home.endpoint.remove_remote(remote.id).await?;
         }
         let url = shown_text(&remote.url);
         let value = json!({ "collection": self.collection.as_str(), "removed": url });

@@ -7,10 +7,10 @@ use feedsync_fetch::shown_text;
 use feedsync_store::CollectionName;
 use serde_json::json;
 
-use super::find::find;
+use super::find::{find, missing_remote};
 use crate::commands::sync::failure;
 use crate::context::Context;
-use crate::failure::{Failure, Missing};
+use crate::failure::Failure;
 use crate::output::{self, text};
 use crate::view;
 
@@ -116,11 +116,7 @@ impl Unsubscribe {
         let found = find(&home, &self.collection, &self.remote).await?;
         let subscribed = found.filter(|remote| remote.subscription.is_some()).ok_or_else(|| {
             let message = format!("{} does not subscribe to {}", self.collection, self.remote);
-            let missing =
-                Missing::Remote { collection: self.collection.clone(), named: self.remote.clone() };
-            Failure::not_found(message)
-                .hint(format!("see them all: {}", context.command("remote list")))
-                .of_missing(missing)
+            missing_remote(message, &self.collection, &self.remote)
         })?;
         let session = Session::new(home.endpoint.clone(), context.way().fetcher()?);
         session.unsubscribe(&subscribed).await.map_err(|error| failure(&subscribed, error))?;

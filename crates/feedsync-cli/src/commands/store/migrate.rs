@@ -63,7 +63,7 @@ impl Migrate {
             error => Failure::from(error)
                 .hint(format!("{new} is incomplete: remove it, and try again; {old} is as it was")),
         })?;
-        tell(context, &old, &new, &moved)
+        report(context, &old, &new, &moved)
     }
 }
 
@@ -88,7 +88,7 @@ async fn target(address: &StoreAddress, source: &dyn Transfer) -> Result<OpenSto
     Ok(OpenStore::init(address, &name).await?)
 }
 
-fn tell(context: &Context, old: &str, new: &str, moved: &TransferReport) -> Result<(), Failure> {
+fn report(context: &Context, old: &str, new: &str, moved: &TransferReport) -> Result<(), Failure> {
     if context.json {
         return output::json(&json!({
             "from": old,

@@ -56,8 +56,11 @@ async fn follow(
             Ok(report) => print(&context, &remote, &Ok(report), false)?,
             Err(SyncError::NotYet { .. }) => {}
             Err(SyncError::Forgotten { .. }) => return Ok(()),
-            Err(error) => {
-                failure(&remote, error).report();
+            failed @ Err(_) => {
+                print(&context, &remote, &failed, false)?;
+                if let Err(error) = failed {
+                    failure(&remote, error).report();
+                }
             }
         }
     }

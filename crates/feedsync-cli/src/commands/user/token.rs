@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::context::{Context, OpenEndpoint};
 use crate::failure::Failure;
+use crate::invocation::see_all;
 use crate::output::{self, table, text};
 use crate::view::{self, people};
 
@@ -86,12 +87,11 @@ pub(crate) struct Revoke {
 }
 
 impl Token {
-    pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let home = context.open().await?;
+    pub(crate) async fn run(self, context: &Context, home: &OpenEndpoint) -> Result<(), Failure> {
         match self {
-            Self::Create(create) => create.run(context, &home).await,
-            Self::List(list) => list.run(context, &home).await,
-            Self::Revoke(revoke) => revoke.run(context, &home).await,
+            Self::Create(create) => create.run(context, home).await,
+            Self::List(list) => list.run(context, home).await,
+            Self::Revoke(revoke) => revoke.run(context, home).await,
         }
     }
 }
@@ -168,7 +168,7 @@ impl Revoke {
                 output::result(context.json, &value, format!("revoked {id} of {}", token.user))
             }
             [] => Err(Failure::not_found(format!("there is no token {}", text::line(&self.id)))
-                .hint(format!("see them all: {}", context.command("user token list")))),
+                .hint(see_all("user token list"))),
             _ => Err(Failure::usage(format!("more than one token begins with {}", self.id))
                 .hint("type more of the id")),
         }

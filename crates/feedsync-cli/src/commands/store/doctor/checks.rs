@@ -229,14 +229,14 @@ async fn counts(
         let stood_still = after.is_some_and(|after| {
             (after.epoch, after.last, after.horizon) == (before.epoch, before.last, before.horizon)
         });
-        let told = [before.live, before.deleted, before.conflicted];
-        if told == found {
+        let stored = [before.live, before.deleted, before.conflicted];
+        if stored == found {
             return Ok(None);
         }
         if stood_still {
             let message = format!(
-                "it is said to hold {} items, {} tombstones and {} conflicts, and holds {}, {} and {}",
-                told[0], told[1], told[2], found[0], found[1], found[2]
+                "its stored counts are {} items, {} tombstones and {} conflicts, but it has {}, {} and {}",
+                stored[0], stored[1], stored[2], found[0], found[1], found[2]
             );
             return Ok(Some(Finding::fault("counts", message).about(name)));
         }
