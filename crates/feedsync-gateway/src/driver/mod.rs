@@ -27,7 +27,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use feedsync_bitsy::authentication::Partition;
 use feedsync_bitsy::interceptor::{
-    self, Content, Context, Event, Settings, Step, Stored as _, Task, TaskId,
+    self, Content, Context, Digest, Event, Settings, Step, Stored as _, Task, TaskId,
 };
 use feedsync_bitsy::location::Location;
 use feedsync_bitsy::time::Time;
@@ -305,9 +305,9 @@ impl Driver {
 
     /// Handles stored bytes that were found damaged. Representations with such bytes are deleted and fetched
     /// again, and edits that need them become errors. Returns when no damage found before the call is left, even
-    /// if another task handles it.
+    /// if another task handles it. An edit that is being sent is handled after its request has ended.
     pub async fn heal(&self) -> Result<(), DriverError> {
-        let _turn = self.healing.lock().await;
+        let _healing = self.healing.lock().await;
         let damaged = self.store.take_damaged();
         if damaged.is_empty() {
             return Ok(());
@@ -320,7 +320,8 @@ impl Driver {
             Ok(((), state.damaged(cx, |it| damaged.contains(it), addresses)?))
         })
         .await?;
-        self.store.forget_damaged(&damaged)?;
+        let needed: HashSet<Digest> = self.inspect(|state| state.needed().collect());
+        self.store.forget_damaged(&damaged, &needed)?;
         Ok(())
     }
 

@@ -279,15 +279,20 @@ impl Contents {
     }
 
     /// Deletes damaged contents, so that intact ones can be stored. Contents that are intact by now or that are
-    /// held stay.
+    /// held stay. Those that are still needed are noted as damaged again.
     pub(super) fn forget_damaged(
         &self,
         connection: &Connection,
         digest: &Digest,
+        is_needed: bool,
     ) -> Result<(), StoreError> {
         // Locked until the end, so that no intact file is stored meanwhile.
         let waiting = self.waiting();
         if waiting.known.contains_key(digest) || self.is_right(connection, digest)? {
+            return Ok(());
+        }
+        if is_needed {
+            self.damaged.lock().unwrap_or_else(PoisonError::into_inner).insert(*digest);
             return Ok(());
         }
         connection.prepare_cached("DELETE FROM content WHERE digest = ?1")?.execute([digest.0])?;

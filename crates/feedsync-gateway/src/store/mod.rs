@@ -222,13 +222,18 @@ impl Store {
         self.contents.take_damaged()
     }
 
-    /// Deletes damaged contents, so that intact ones with the same digest can be stored.
-    pub fn forget_damaged(&self, digests: &HashSet<Digest>) -> Result<(), StoreError> {
+    /// Deletes damaged contents, so that intact ones with the same digest can be stored. Those that are still
+    /// `needed` count as damaged until the next call.
+    pub fn forget_damaged(
+        &self,
+        digests: &HashSet<Digest>,
+        needed: &HashSet<Digest>,
+    ) -> Result<(), StoreError> {
         let mut writer = self.writer();
         let transaction =
             writer.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for digest in digests {
-            self.contents.forget_damaged(&transaction, digest)?;
+            self.contents.forget_damaged(&transaction, digest, needed.contains(digest))?;
         }
         transaction.commit()?;
         self.read_cache.forget_contents();

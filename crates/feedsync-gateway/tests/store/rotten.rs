@@ -89,7 +89,7 @@ fn a_flipped_bit_is_an_error_and_never_bytes() {
         let damaged = store.take_damaged();
         assert_eq!(damaged, HashSet::from([content.digest]));
         // Intact bytes can be stored again.
-        store.forget_damaged(&damaged).unwrap();
+        store.forget_damaged(&damaged, &HashSet::new()).unwrap();
         let held = pin(&store, number, length);
         store.apply(&[durable(vec![stored("a", held.content(), 2)])]).unwrap();
         drop(held);
@@ -112,8 +112,28 @@ fn the_right_bytes_stay_where_they_are_stored_before_the_damaged_ones_are_forgot
         let held = pin(&store, 2, length);
         store.apply(&[durable(vec![stored("a", held.content(), 2)])]).unwrap();
         drop(held);
-        store.forget_damaged(&damaged).unwrap();
+        store.forget_damaged(&damaged, &HashSet::new()).unwrap();
         assert_eq!(store.reader().content(&content).unwrap(), bytes(2, length), "{length}");
+    }
+}
+
+/// An edit that is being sent is handled later, and nothing reads its bytes in between.
+#[test]
+fn damaged_bytes_that_are_still_needed_are_reported_again_until_they_are_not() {
+    for length in [100, LARGE] {
+        let directory = TempDir::new().unwrap();
+        let (store, content) = store(&directory, 2, length);
+        drop(store);
+        flip_stored(directory.path(), &content, &mut SmallRng::seed_from_u64(1));
+        let (store, _) = open(&directory);
+        assert!(opened(&store, &content).is_err());
+        let needed = HashSet::from([content.digest]);
+        for needed in [&needed, &needed, &HashSet::new()] {
+            let damaged = store.take_damaged();
+            assert_eq!(damaged, HashSet::from([content.digest]), "{length}");
+            store.forget_damaged(&damaged, needed).unwrap();
+        }
+        assert!(store.take_damaged().is_empty(), "{length}");
     }
 }
 
