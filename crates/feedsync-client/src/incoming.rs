@@ -79,6 +79,7 @@ impl Run<'_> {
             None
         };
         if let Some(report) = report {
+            self.report.conflicted += report.conflicted;
             self.took(report.counts, report.items);
         }
         if let Some(state) = state {

@@ -37,6 +37,7 @@ impl Run<'_> {
         }
         self.take_up(&plain.details).await?;
         let imported = self.endpoint.import(&self.remote.collection, entries, false).await?;
+        self.report.conflicted += imported.counts.conflict;
         self.took(imported.counts, imported.items);
         if !imported.left_out.is_empty() {
             self.warn(Warning::LeftOut(imported.left_out.len()));

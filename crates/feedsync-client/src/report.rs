@@ -9,6 +9,8 @@ use feedsync_store::{Digest, RemoteState};
 pub struct SyncReport {
     /// Outcomes of items from the remote.
     pub pulled: Counts,
+    /// Number of items from the remote that changed and have conflicts now, also of those that are new here.
+    pub conflicted: u64,
     /// Number of items that were offered to the remote, or would be.
     pub offered: u64,
     /// Outcomes of these items there, as the remote reports them.

@@ -13,7 +13,7 @@ use feedsync_store::{
     Snapshot, StoredItem, Write,
 };
 
-use crate::edit::Edited;
+use crate::edit::{EditOutcome, Edited};
 use crate::endpoint::{Endpoint, blobs_of};
 use crate::error::{EditFailure, EndpointError};
 use crate::incorporate::within_bounds;
@@ -208,17 +208,24 @@ impl Endpoint {
             return Ok(None);
         };
         let id = found.item.id.clone();
-        let (collection, item) = self
+        let (collection, recovered) = self
             .store
             .decide(collection, vec![id], move |snapshot| {
                 let stored = snapshot.item(&found.item.id);
                 let local = stored.map(|stored| &stored.item);
                 let joined = within_bounds(incorporate(local, None, found.item.clone()), local);
-                let item = match joined {
-                    Incorporation::Added(item)
-                    | Incorporation::Updated(item)
-                    | Incorporation::Conflict(item) => item,
-                    Incorporation::Unchanged => local.unwrap_or(&found.item).clone(),
+                let dot = found.item.winner.dot();
+                let (item, outcome) = match joined {
+                    Incorporation::Added(item) | Incorporation::Updated(item) => {
+                        (item, EditOutcome::Applied)
+                    }
+                    Incorporation::Conflict(item) if item.winner.dot().is_same(dot) => {
+                        (item, EditOutcome::ConflictShown)
+                    }
+                    Incorporation::Conflict(item) => (item, EditOutcome::ConflictHidden),
+                    Incorporation::Unchanged => {
+                        (local.unwrap_or(&found.item).clone(), EditOutcome::Unchanged)
+                    }
                     Incorporation::Refused(refusal) => return (Vec::new(), Err(refusal)),
                 };
                 let put = Put {
@@ -227,11 +234,11 @@ impl Endpoint {
                     created_here: stored.is_some_and(|stored| stored.created_here),
                     origin: Origin::Mixed,
                 };
-                (vec![Write::Put(put), Write::Recovered(found.id)], Ok(item))
+                (vec![Write::Put(put), Write::Recovered(found.id)], Ok((item, outcome)))
             })
             .await?;
-        let item = item.map_err(EditFailure::from)?;
-        Ok(Some(Edited { collection, item }))
+        let (item, outcome) = recovered.map_err(EditFailure::from)?;
+        Ok(Some(Edited { collection, item, outcome }))
     }
 }
 

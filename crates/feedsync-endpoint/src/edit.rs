@@ -3,7 +3,7 @@
 
 use feedsync_core::{
     Base, Creation, Edit, EditError, Item, ItemId, Keep, Payload, Resolution, ResolveError, Stamp,
-    Timestamp,
+    Timestamp, Version,
 };
 use feedsync_formats::{truncate, with_entry_id};
 use feedsync_store::{
@@ -22,6 +22,31 @@ pub struct Edited {
     pub collection: Collection,
     /// The item after the edit.
     pub item: Item<Payload>,
+    /// Effect of the edit.
+    pub outcome: EditOutcome,
+}
+
+/// Effect of an edit. FeedSync's rule chooses which of several versions is shown (3.3 step 7): the one with more
+/// updates, then the later one by the clocks of its authors, and not the edit that arrived last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EditOutcome {
+    /// The edit replaced the version that its author had seen. The item shows it.
+    Applied,
+    /// The item already was as the edit would make it; nothing was changed.
+    Unchanged,
+    /// The item had changed since its author had seen it. Both versions are kept as a conflict, and the item shows
+    /// the edit.
+    ConflictShown,
+    /// The item had changed since its author had seen it. Both versions are kept as a conflict, and the item shows
+    /// another version than the edit.
+    ConflictHidden,
+}
+
+impl EditOutcome {
+    /// Whether the edit is kept beside a version that its author had not seen.
+    pub const fn is_conflict(self) -> bool {
+        matches!(self, Self::ConflictShown | Self::ConflictHidden)
+    }
 }
 
 impl Endpoint {
@@ -38,7 +63,7 @@ impl Endpoint {
             if snapshot.item(&id).is_some() {
                 return Err(EndpointError::ItemExists { collection: name.clone(), id: id.clone() });
             }
-            Change::created(snapshot, &id, creation, payload.clone())
+            Change::created(snapshot, &id, creation, payload.clone()).map(Decision::Change)
         })
         .await
     }
@@ -59,7 +84,7 @@ impl Endpoint {
 
     /// Updates, deletes or un-deletes an item (3.2), starting from the version that the editor had seen. If
     /// that version is no longer the winner, the edit is kept as a conflict beside it. Without a base the
-    /// edit starts from the winner.
+    /// edit starts from the winner. An edit that an earlier one has already made changes nothing.
     pub async fn edit(
         &self,
         collection: &CollectionName,
@@ -76,11 +101,16 @@ impl Endpoint {
         self.change(collection, id, action, move |snapshot, stored| {
             let winner = &stored.item.winner;
             let stale = base.clone().filter(|base| !base.history.topmost().is_same(winner.dot()));
-            let Some(base) = stale else { return Change::of_winner(snapshot, stored, &edit) };
+            if let Some(outcome) = made_before(&stored.item, stale.as_ref(), &edit) {
+                return Ok(Decision::Unchanged(stored.item.clone(), outcome));
+            }
+            let Some(base) = stale else {
+                return Change::of_winner(snapshot, stored, &edit).map(Decision::Change);
+            };
             let payload = edit.payload.clone().unwrap_or_else(|| winner.payload.clone());
             let deleted = edit.deleted.unwrap_or(false);
             let beside = Change::beside(snapshot, stored, base, payload, deleted)?;
-            beside.ok_or_else(|| {
+            beside.map(Decision::Change).ok_or_else(|| {
                 let nothing =
                     "the item was changed in the meantime, and it does not keep conflicts";
                 EditFailure::Nothing(nothing).into()
@@ -105,7 +135,8 @@ impl Endpoint {
                 .into());
             }
             let payload = Some(truncate(&stored.item.winner.payload));
-            Change::of_winner(snapshot, stored, &Edit { payload, deleted: Some(true) })
+            let edit = Edit { payload, deleted: Some(true) };
+            Change::of_winner(snapshot, stored, &edit).map(Decision::Change)
         })
         .await
     }
@@ -133,7 +164,7 @@ impl Endpoint {
                 return Err(EditFailure::Nothing("the item has no conflicts").into());
             }
             let (item, signature) = resolved(snapshot, item, &resolution, None)?;
-            Ok(Change::of(stored, item, signature))
+            Ok(Decision::Change(Change::of(stored, item, signature)))
         })
         .await
     }
@@ -143,7 +174,9 @@ impl Endpoint {
         collection: &CollectionName,
         id: &ItemId,
         action: &'static str,
-        mut change: impl FnMut(&Snapshot, &StoredItem) -> Result<Change, EndpointError> + Send + 'static,
+        mut change: impl FnMut(&Snapshot, &StoredItem) -> Result<Decision, EndpointError>
+        + Send
+        + 'static,
     ) -> Result<Edited, EndpointError> {
         let (name, key) = (collection.clone(), id.clone());
         self.decide_edit(collection, id.clone(), action, move |snapshot| {
@@ -160,23 +193,28 @@ impl Endpoint {
         collection: &CollectionName,
         id: ItemId,
         action: &'static str,
-        mut decide: impl FnMut(&Snapshot) -> Result<Change, EndpointError> + Send + 'static,
+        mut decide: impl FnMut(&Snapshot) -> Result<Decision, EndpointError> + Send + 'static,
     ) -> Result<Edited, EndpointError> {
         let endpoint = self.clone();
-        let (collection, item) = self
+        let (collection, edited) = self
             .store
             .decide(collection, vec![id], move |snapshot| {
-                let decided = decide(snapshot).and_then(|change| {
-                    let (writes, stored) = endpoint.put(snapshot, action, change)?;
-                    Ok((writes, stored.item))
+                let decided = decide(snapshot).and_then(|decision| match decision {
+                    Decision::Unchanged(item, outcome) => Ok((Vec::new(), (item, outcome))),
+                    Decision::Change(change) => {
+                        let outcome = change.outcome;
+                        let (writes, stored) = endpoint.put(snapshot, action, change)?;
+                        Ok((writes, (stored.item, outcome)))
+                    }
                 });
                 match decided {
-                    Ok((writes, item)) => (writes, Ok(item)),
+                    Ok((writes, edited)) => (writes, Ok(edited)),
                     Err(error) => (Vec::new(), Err(error)),
                 }
             })
             .await?;
-        Ok(Edited { collection, item: item? })
+        let (item, outcome) = edited?;
+        Ok(Edited { collection, item, outcome })
     }
 
     /// Returns the writes of a change, and the resulting item, whose number and moment are not known yet.
@@ -186,7 +224,7 @@ impl Endpoint {
         action: &str,
         change: Change,
     ) -> Result<(Vec<Write>, StoredItem), EndpointError> {
-        let Change { item, signature, created_here, origin } = change;
+        let Change { item, signature, created_here, origin, .. } = change;
         let before = snapshot.item(&item.id).map(|stored| &stored.item);
         let item = bounded(item, before).map_err(EditFailure::from)?;
         let blobs = blobs_of(&item);
@@ -202,12 +240,45 @@ impl Endpoint {
     }
 }
 
+/// Returns the outcome of an edit that an earlier one has made, so that it changes nothing: a form that was sent
+/// twice, a repeated deletion, or the same edit by two people. `stale` is the base of an edit whose base is not
+/// the winner. Such an edit was made if a version that knows its base has the content, or is deleted as it says.
+fn made_before(
+    item: &Item<Payload>,
+    stale: Option<&Base>,
+    edit: &Edit<Payload>,
+) -> Option<EditOutcome> {
+    let deletes = edit.deleted == Some(true);
+    let winner = &item.winner;
+    let Some(base) = stale else {
+        let is_same = edit.payload.is_none() && edit.deleted == Some(winner.deleted);
+        return is_same.then_some(EditOutcome::Unchanged);
+    };
+    let is_made = |version: &Version<Payload>| {
+        let is_same = edit.payload.as_ref() == Some(&version.payload) || deletes;
+        let knows_base = version.history.covers(base.history.topmost());
+        is_same && version.deleted == deletes && knows_base
+    };
+    if is_made(winner) || (deletes && winner.deleted) {
+        return Some(EditOutcome::Unchanged);
+    }
+    item.conflicts.iter().any(is_made).then_some(EditOutcome::ConflictHidden)
+}
+
+/// The result of deciding on an edit.
+enum Decision {
+    Change(Change),
+    /// Nothing is to be stored, since the item is as the edit would make it.
+    Unchanged(Item<Payload>, EditOutcome),
+}
+
 /// An edited item that is about to be stored.
 pub(crate) struct Change {
     item: Item<Payload>,
     signature: Signature,
     created_here: bool,
     origin: Origin,
+    outcome: EditOutcome,
 }
 
 impl Change {
@@ -221,7 +292,8 @@ impl Change {
         let signature = Signature::for_edit(snapshot, id, [])?;
         let item = Item::create(id.clone(), creation, &signature.stamp, payload)
             .map_err(EditFailure::from)?;
-        Ok(Self { item, signature, created_here: true, origin: Origin::Here })
+        let (origin, outcome) = (Origin::Here, EditOutcome::Applied);
+        Ok(Self { item, signature, created_here: true, origin, outcome })
     }
 
     /// Returns the change of a stored item. Without conflicts the item counts as made here, whatever version
@@ -229,7 +301,8 @@ impl Change {
     fn of(stored: &StoredItem, item: Item<Payload>, signature: Signature) -> Self {
         let is_ours = item.conflicts.is_empty() || stored.origin == Origin::Here;
         let origin = if is_ours { Origin::Here } else { Origin::Mixed };
-        Self { item, signature, created_here: stored.created_here, origin }
+        let (created_here, outcome) = (stored.created_here, EditOutcome::Applied);
+        Self { item, signature, created_here, origin, outcome }
     }
 
     /// An update of the winner (3.2).
@@ -260,7 +333,11 @@ impl Change {
         let item =
             item.branch(base, &signature.stamp, payload, deleted).map_err(EditFailure::from)?;
         let keeps = !item.noconflicts();
-        Ok(keeps.then(|| Self::of(stored, item, signature)))
+        let outcome = match item.winner.dot().by() == Some(&signature.by) {
+            true => EditOutcome::ConflictShown,
+            false => EditOutcome::ConflictHidden,
+        };
+        Ok(keeps.then(|| Self { outcome, ..Self::of(stored, item, signature) }))
     }
 }
 

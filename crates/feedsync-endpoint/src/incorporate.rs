@@ -63,7 +63,8 @@ pub struct Conclusion {
 }
 
 enum Decided {
-    Done(Vec<ItemReport>),
+    /// The reports, and the number of changed items that have conflicts now.
+    Done(Vec<ItemReport>, u64),
     /// The collection would exceed a limit.
     Full(EndpointError),
     /// Another endpoint writes with this authoring line, which is the current one here.
@@ -140,14 +141,16 @@ impl Endpoint {
                     if let Err(full) = endpoint.check_limits(snapshot, &writes) {
                         return (Vec::new(), Decided::Full(full));
                     }
-                    if let Decided::Done(reports) = &decided {
+                    if let Decided::Done(reports, _) = &decided {
                         writes.extend(endpoint.record_of_merge(&name, reports));
                     }
                     (writes, decided)
                 })
                 .await?;
             match decided {
-                Decided::Done(items) => return Ok(Report::new(collection, items)),
+                Decided::Done(items, conflicted) => {
+                    return Ok(Report::new(collection, items, conflicted));
+                }
                 Decided::Full(full) => return Err(full),
                 Decided::Collides(line) => self.reincarnate(&collection.name, line).await?,
                 Decided::Another => return Err(StoreError::NoCollection(collection.name).into()),
@@ -189,10 +192,11 @@ impl Endpoint {
             } else {
                 BTreeMap::new()
             };
-            (Vec::new(), judge(snapshot, &incoming, &reissued).1)
+            let (_, reports, conflicted) = judge(snapshot, &incoming, &reissued);
+            (Vec::new(), (reports, conflicted))
         };
-        let (collection, items) = self.store.decide(collection, keys, look).await?;
-        Ok(Report::new(collection, items))
+        let (collection, (items, conflicted)) = self.store.decide(collection, keys, look).await?;
+        Ok(Report::new(collection, items, conflicted))
     }
 
     /// Returns the record entry of a merge; `None` if it changed nothing.
@@ -244,7 +248,7 @@ fn decide(snapshot: &Snapshot, incoming: &Incoming) -> (Vec<Write>, Decided) {
         return (Vec::new(), Decided::Collides(snapshot.identity().by.clone()));
     }
     let Incoming { source, conclusion, .. } = incoming;
-    let (mut writes, reports) = judge(snapshot, incoming, &BTreeMap::new());
+    let (mut writes, reports, conflicted) = judge(snapshot, incoming, &BTreeMap::new());
     if let Some(Conclusion { remote, state }) = conclusion {
         let postponed = reports.iter().any(|report| report.outcome.may_succeed_later());
         let state = state.clone();
@@ -256,16 +260,16 @@ fn decide(snapshot: &Snapshot, incoming: &Incoming) -> (Vec<Write>, Decided) {
     if *source == Source::Posted && puts && known.sent >= known.last {
         writes.push(Write::Shown);
     }
-    (writes, Decided::Done(reports))
+    (writes, Decided::Done(reports, conflicted))
 }
 
-/// Decides the outcome of each item and the writes for it. Items in `reissued` take the place of the stored
-/// ones.
+/// Decides the outcome of each item and the writes for it, and counts the changed items that have conflicts
+/// afterwards. Items in `reissued` take the place of the stored ones.
 fn judge(
     snapshot: &Snapshot,
     incoming: &Incoming,
     reissued: &BTreeMap<ItemId, Item<Payload>>,
-) -> (Vec<Write>, Vec<ItemReport>) {
+) -> (Vec<Write>, Vec<ItemReport>, u64) {
     let Incoming { protocol, source, items: incoming, .. } = incoming;
     let source = *source;
     let mut writes = Vec::new();
@@ -326,6 +330,7 @@ fn judge(
         reports.push(ItemReport { id: item.id.clone(), outcome });
     }
     let policy = ConflictPolicy::of(snapshot.collection());
+    let mut conflicted = 0;
     for id in order {
         let Some(mut put) = results.remove(id) else { continue };
         if let Some((item, issue)) = policy.resolve(snapshot, &put.item, false) {
@@ -338,9 +343,10 @@ fn judge(
                 }
             }
         }
+        conflicted += u64::from(!put.item.conflicts.is_empty());
         writes.push(Write::Put(put));
     }
-    (writes, reports)
+    (writes, reports, conflicted)
 }
 
 /// Whether an item shows that another endpoint writes with an authoring line of the current incarnation.

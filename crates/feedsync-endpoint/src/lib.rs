@@ -46,7 +46,7 @@ pub use actor::Actor;
 pub use aggregated::{AGGREGATED, aggregated, aggregated_text};
 pub use compose::{compose_dated, revise_dated};
 pub use discard::SeenVersions;
-pub use edit::Edited;
+pub use edit::{EditOutcome, Edited};
 pub use endpoint::{Endpoint, MAX_ITEM_BYTES};
 pub use error::{EditFailure, EndpointError};
 pub use feed_document::{FeedDocument, FileAuthor, FileEditError};

@@ -38,7 +38,7 @@ pub(crate) async fn run(data: &str, arguments: &[&str]) -> Result<String, Failur
             }
         }
         ["rm", url] => match subscription(&feeds, url).await? {
-            Some(item) => feeds.delete(&item).await?,
+            Some(item) => drop(feeds.delete(&item).await?),
             None => return Err(format!("{url} is not in the list").into()),
         },
         ["sync", url] => match feeds.sync(url).await {

@@ -45,7 +45,9 @@ pub(crate) async fn run(data: &str, arguments: &[&str]) -> Result<String, Failur
             task.done = true;
             todo.update(&task).await?;
         }
-        ["rm", id] => todo.delete(&find(&todo, id).await?).await?,
+        ["rm", id] => {
+            todo.delete(&find(&todo, id).await?).await?;
+        }
         ["sync"] => return sync(&todo, &std::fs::read_to_string(format!("{data}/hub"))?).await,
         ["sync", url] => {
             std::fs::write(format!("{data}/hub"), url)?;

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use feedsync_core::{
-    Item as CoreItem, ItemId, Keep, Payload, Resolution as CoreResolution, Resolved, Timestamp,
+    By, Item as CoreItem, ItemId, Keep, Payload, Resolution as CoreResolution, Resolved, Timestamp,
     Version as CoreVersion,
 };
 use feedsync_endpoint::{EditFailure, EndpointError};
@@ -12,9 +12,12 @@ use serde_json::Value;
 
 use crate::collection::Collection;
 use crate::content::{Content, ContentError};
+use crate::edited::Edited;
 use crate::error::Error;
+use crate::item::author;
 use crate::listing::{MAX_BYTES, MAX_ITEMS};
 use crate::memory::memory;
+use crate::token::{VersionToken, versions};
 
 /// Items of one page that is read from the store.
 const PAGE: usize = 500;
@@ -71,8 +74,15 @@ pub struct Version<T = Value> {
     pub deleted: bool,
     /// Time of its last edit, by the clock of its author, to the second.
     pub when: Option<Timestamp>,
-    /// Signature of its last edit.
+    /// Signature of its last edit: the name of the replica that made it, and random characters.
     pub by: Option<String>,
+}
+
+impl<T> Version<T> {
+    /// Name of the replica that made the last edit, as [`Item::author`](crate::Item::author).
+    pub fn author(&self) -> Option<&str> {
+        self.by.as_deref().map(author)
+    }
 }
 
 /// A decision on a [`Conflict`], for [`Collection::resolve`].
@@ -86,8 +96,10 @@ pub struct Resolution<T = Value> {
 #[derive(Debug, Clone)]
 enum Choice<T> {
     Winner,
-    /// The conflict at this position of the item.
+    /// The conflict at this index of the item.
     Conflict(usize),
+    /// A position at which there is no version.
+    None(usize),
     Content(T),
 }
 
@@ -108,7 +120,7 @@ impl<T: Content> Version<T> {
             content: T::read(&version.payload)?,
             deleted: version.deleted,
             when: dot.when(),
-            by: dot.by().map(|by| by.to_string()),
+            by: dot.by().map(By::to_string),
         })
     }
 }
@@ -129,17 +141,47 @@ impl<T> Conflict<T> {
         Resolution { seen: self.seen, choice: Choice::Winner }
     }
 
-    /// Keeps the version at a position of [`versions`](Self::versions), and gives up the others. A position behind the
-    /// last one makes [`Collection::resolve`] fail.
+    /// Token of these versions: a text for a form or a command line. [`Collection::conflict_as_seen`] returns the
+    /// conflict again, in another process too, as long as its versions are these.
+    pub fn token(&self) -> VersionToken {
+        VersionToken::new(&self.seen.id, &self.seen.winner, versions(&self.seen))
+    }
+
+    /// Keeps the version at a position of [`versions`](Self::versions), from 0, and gives up the others. A position
+    /// behind the last one makes [`Collection::resolve`] fail with [`Error::NoVersion`].
     pub fn keep(self, position: usize) -> Resolution<T> {
         let choice = match position.checked_sub(1) {
             None => Choice::Winner,
-            Some(behind) => Choice::Conflict(self.order.get(behind).copied().unwrap_or(usize::MAX)),
+            Some(behind) => {
+                self.order.get(behind).map_or(Choice::None(position), |it| Choice::Conflict(*it))
+            }
         };
         Resolution { seen: self.seen, choice }
     }
 
     /// Replaces all versions by a new content. Members that a type `T` does not know come from all of them.
+    ///
+    /// The content is often one of the versions with a change, such as what a person typed into a form that showed it:
+    ///
+    /// ```
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), feedsync::Error> {
+    /// # use serde_json::json;
+    /// # let todo = feedsync::Replica::in_memory().collection("todo").await?;
+    /// # let id = todo.add(json!({"title": "Milk"})).await?;
+    /// # let mut stale = todo.get(&id).await?.unwrap();
+    /// # todo.change(&id, |item| item["title"] = json!("Oat milk")).await?;
+    /// # stale["title"] = json!("Two litres");
+    /// # todo.update(&stale).await?;
+    /// for conflict in todo.conflicts().await? {
+    ///     let mut content = conflict.versions()[0].content.clone();
+    ///     content["title"] = json!("Two litres of oat milk");
+    ///     todo.resolve(conflict.replace(content)).await?;
+    /// }
+    /// # assert_eq!(todo.get(&id).await?.unwrap()["title"], "Two litres of oat milk");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn replace(self, content: T) -> Resolution<T> {
         Resolution { seen: self.seen, choice: Choice::Content(content) }
     }
@@ -229,17 +271,79 @@ impl<T: Content> Collection<T> {
         }
     }
 
-    /// Resolves a conflict. The resolution is an edit that covers all versions of the conflict, and travels as any
-    /// other: nobody who receives it is asked again about these versions. If two replicas resolve one conflict before
-    /// they sync, their resolutions conflict.
+    /// The conflict of an item; `None` if the item has none, or if the collection does not have the item.
     ///
     /// # Errors
     ///
-    /// [`Error::Stale`] if the item has changed since the conflict was read; nothing is resolved then.
-    /// [`Error::Edit`] if there is no version at the position. [`Error::Content`] for content that cannot be written.
-    pub async fn resolve(&self, resolution: Resolution<T>) -> Result<(), Error> {
+    /// [`Error::Content`] if one of the versions is not of this type. `collection.of::<Payload>()` reads and resolves it.
+    pub async fn conflicts_of(&self, id: &ItemId) -> Result<Option<Conflict<T>>, Error> {
+        let found = self.endpoint().find_item(self.stored_name(), id).await?;
+        let item = found.map(|stored| stored.item).filter(|item| !item.conflicts.is_empty());
+        let conflict = item.map(Conflict::read).transpose();
+        conflict.map_err(|source| Error::Content { id: id.clone(), source })
+    }
+
+    /// The conflict of an item as somebody has seen it, by the id and the [token](Conflict::token) of its versions: for a
+    /// command-line program or a web form, which does not have the [`Conflict`] any more.
+    ///
+    /// ```
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use serde_json::json;
+    /// # let todo = feedsync::Replica::in_memory().collection("todo").await?;
+    /// # let id = todo.add(json!({"title": "Milk"})).await?;
+    /// # let mut stale = todo.get(&id).await?.unwrap();
+    /// # todo.change(&id, |item| item["title"] = json!("Oat milk")).await?;
+    /// # stale["title"] = json!("Two litres");
+    /// # todo.update(&stale).await?;
+    /// // A program shows the versions and the token,
+    /// let shown = todo.conflicts_of(&id).await?.unwrap().token().to_string();
+    /// // and another run of it gets the token and the number of a version.
+    /// let conflict = todo.conflict_as_seen(&id, &shown.parse()?).await?;
+    /// todo.resolve(conflict.keep(1)).await?;
+    /// # assert!(todo.conflicts_of(&id).await?.is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Stale`] if the item has other versions now, or no conflict any more; [`Error::UnknownVersion`] for a token
+    /// of another item. Those of [`conflicts_of`](Self::conflicts_of), and [`Error::NoItem`].
+    pub async fn conflict_as_seen(
+        &self,
+        id: &ItemId,
+        token: &VersionToken,
+    ) -> Result<Conflict<T>, Error> {
+        let item = self.stored_item(id).await?;
+        if !token.is_of(id) {
+            return Err(Error::UnknownVersion { id: id.clone() });
+        }
+        if item.conflicts.is_empty() || !token.names_all_of(&item) {
+            return Err(Error::Stale { id: id.clone() });
+        }
+        Conflict::read(item).map_err(|source| Error::Content { id: id.clone(), source })
+    }
+
+    /// Resolves a conflict. The resolution is an edit that covers all versions of the conflict, and travels as any
+    /// other: nobody who receives it is asked again about these versions.
+    ///
+    /// If two replicas resolve one conflict before they sync, their resolutions conflict, also if both kept the same
+    /// version or wrote the same content: each of them is an edit of its own, and an edit after one of them must not be
+    /// lost. The versions of such a conflict are equal, so that an application can keep either without asking anybody.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Stale`] if the item has changed since the conflict was read; nothing is resolved then, so that the
+    /// outcome of a resolution is always [`EditOutcome::Applied`](crate::EditOutcome::Applied). [`Error::NoVersion`] if
+    /// there is no version at the position. [`Error::Content`] for content that cannot be written.
+    pub async fn resolve(&self, resolution: Resolution<T>) -> Result<Edited<T>, Error> {
         let Resolution { seen, choice } = resolution;
         let keep = match choice {
+            Choice::None(position) => {
+                let versions = seen.versions().count();
+                return Err(Error::NoVersion { id: seen.id, position, versions });
+            }
             Choice::Winner => Keep::Winner,
             Choice::Conflict(position) => Keep::Conflict(position),
             Choice::Content(content) => {
@@ -254,9 +358,9 @@ impl<T: Content> Collection<T> {
         };
         let resolution = CoreResolution { resolved: Resolved::All, keep };
         match self.endpoint().resolve(self.stored_name(), &seen, resolution).await {
-            Ok(_) => Ok(()),
+            Ok(edited) => Ok(Edited::new(edited)),
             Err(error @ EndpointError::Edit(EditFailure::Nothing(_))) => {
-                let now = self.endpoint().item(self.stored_name(), &seen.id).await?.item;
+                let now = self.stored_item(&seen.id).await?;
                 match is_same(&now, &seen) {
                     true => Err(Error::of_edit(&seen.id, error)),
                     false => Err(Error::Stale { id: seen.id }),

@@ -14,7 +14,7 @@ use feedsync_endpoint::documents::DocumentsError;
 use crate::collection::Collection;
 use crate::error::Error;
 use crate::report::RefusedItem;
-use crate::sync::fetch_error;
+use crate::sync::{fetch_error, remote_address};
 
 /// Effects of a replication.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,9 +39,10 @@ impl<T> Collection<T> {
     ///
     /// Those of [`sync`](Self::sync), with the address of a database.
     pub async fn replicate(&self, url: &str) -> Result<Replicated, Error> {
-        let fetcher = self.replica().connections.fetcher().map_err(fetch_error)?;
-        let remote =
-            RemoteDatabase::new(fetcher, url, RetryPolicy::BOUNDED).map_err(fetch_error)?;
+        let (url, fetcher) = (remote_address(url)?, self.replica().connections.fetcher());
+        let fetcher = fetcher.map_err(fetch_error)?;
+        let remote = RemoteDatabase::new(fetcher, url.as_str(), RetryPolicy::BOUNDED);
+        let remote = remote.map_err(fetch_error)?;
         let remote: Arc<dyn Side> = Arc::new(remote);
         let bridge = self.endpoint().open_as_database(self.stored_name()).await;
         let bridge = bridge.map_err(bridge_error)?;

@@ -5,9 +5,10 @@ use std::error::Error as StdError;
 use feedsync_core::ItemId;
 use feedsync_endpoint::{EditFailure, EndpointError};
 use feedsync_formats::ReadError;
-use feedsync_store::{NameError, StoreError};
+use feedsync_store::StoreError;
 
 use crate::content::ContentError;
+use crate::replica::NameError;
 
 /// Why an operation failed. Unless a variant says otherwise, nothing was changed.
 ///
@@ -29,8 +30,9 @@ pub enum Error {
     /// The caller's name of a collection or of a replica is not valid.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// The caller's address is not an address of `http` or `https`, or may not be reached: a public address that leads to
-    /// a private one, or a login for an address that is not secure.
+    /// The caller's address is not an address of `http` or `https`, has a user name or a password (which belong into a
+    /// `Login`), or may not be reached: a public address that leads to a private one, or a login for an address that is
+    /// not secure.
     #[error("{url}: {reason}")]
     Address {
         /// The address, without credentials.
@@ -73,13 +75,42 @@ pub enum Error {
         /// The fault in its content.
         source: ContentError,
     },
+    /// The caller's token names a version that the item does not know on this replica, such as one of another item.
+    #[error("item {id} has no such version here; read it again")]
+    UnknownVersion {
+        /// The item.
+        id: ItemId,
+    },
+    /// The caller chose a version of a conflict by a position that it does not have.
+    #[error("item {id} has no version {position}: it has {versions} versions, counted from 0")]
+    NoVersion {
+        /// The item.
+        id: ItemId,
+        /// The position.
+        position: usize,
+        /// Number of versions of the item.
+        versions: usize,
+    },
+    /// Others edited the item during each attempt to change it. The same call may succeed later.
+    #[error(
+        "item {id} was edited by others during each of {attempts} attempts to change it; try again"
+    )]
+    Contended {
+        /// The item.
+        id: ItemId,
+        /// Number of attempts.
+        attempts: usize,
+    },
     /// The item has changed since the caller saw its conflicts: read them again.
     #[error("item {id} has changed since its conflicts were read; read them again")]
     Stale {
         /// The item.
         id: ItemId,
     },
-    /// The item does not allow the edit: it has no conflicts, or an edit more would exceed one of its bounds.
+    /// The item does not allow the edit. It has no conflict to resolve, is marked
+    /// [`noconflicts`](crate::Collection#items-without-conflicts), or an edit more would exceed a
+    /// [limit](crate::Collection#limits): 256 versions beside the one that is shown, 2<sup>30</sup> updates, or 16 MiB in
+    /// all its versions.
     #[error("item {id}: {source}")]
     Edit {
         /// The item.
@@ -130,10 +161,19 @@ pub enum Error {
         /// The remote's response.
         reason: String,
     },
-    /// The remote failed, or sent something that cannot be used. Items that had arrived are stored.
+    /// The remote has nothing at the address (404 or 410): the address is wrong, or nobody has created the collection
+    /// there. Items that had arrived before are stored.
+    #[error("{reason}")]
+    NotFound {
+        /// The remote's response.
+        reason: String,
+    },
+    /// The remote failed, or sent something that cannot be used, such as a document that is no feed. Items that had
+    /// arrived are stored.
     #[error(transparent)]
     Remote(Box<dyn StdError + Send + Sync>),
-    /// The remote asked for a pause, or is overloaded; synchronize again later. Items that had arrived are stored.
+    /// The remote asked for a pause, is overloaded, or has failed (a status from 500); synchronize again later. Items that
+    /// had arrived are stored.
     #[error(transparent)]
     Busy(Box<dyn StdError + Send + Sync>),
     /// This device failed, but not its store: it cannot make connections, or its database of documents refused a
@@ -144,7 +184,7 @@ pub enum Error {
     /// [`StoreError::Unknown`] the change may have been made.
     #[error(transparent)]
     Store(StoreError),
-    /// The endpoint refused for a reason that an application meets rarely, such as a clock that is far off.
+    /// The replica refused for a reason that an application meets rarely, such as a clock that is far off.
     #[error(transparent)]
     Endpoint(EndpointError),
 }
@@ -155,10 +195,10 @@ impl Error {
         matches!(self, Self::Offline { .. })
     }
 
-    /// Whether the same call may succeed later without anybody changing anything: the network is away, or the remote
-    /// is overloaded.
+    /// Whether the same call may succeed later without anybody changing anything: the network is away, the remote
+    /// is overloaded or has failed (a status from 500), or others were [faster](Self::Contended).
     pub fn is_temporary(&self) -> bool {
-        matches!(self, Self::Offline { .. } | Self::Busy(_))
+        matches!(self, Self::Offline { .. } | Self::Busy(_) | Self::Contended { .. })
     }
 }
 

@@ -114,7 +114,7 @@ impl<T> Collection<T> {
             let (name, source) = (self.stored_name(), Source::Offered);
             let taken = self.endpoint().incorporate(name, source, batch, None).await?;
             report.received += taken.counts.changed();
-            report.conflicts += taken.counts.conflict;
+            report.conflicts += taken.conflicted;
             for item in taken.items {
                 if let ItemOutcome::Refused(refusal) = item.outcome {
                     let (id, reason) = (Some(item.id.to_string()), refusal.to_string());

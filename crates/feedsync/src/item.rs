@@ -2,10 +2,11 @@
 
 use std::ops::{Deref, DerefMut};
 
-use feedsync_core::{Item as CoreItem, ItemId, Payload, Timestamp, Version as CoreVersion};
+use feedsync_core::{By, Item as CoreItem, ItemId, Payload, Timestamp, Version as CoreVersion};
 use serde_json::Value;
 
 use crate::content::{Content, ContentError};
+use crate::token::{VersionToken, versions};
 
 /// An item of a [`Collection`](crate::Collection): its content, and the version that this is.
 ///
@@ -17,14 +18,17 @@ pub struct Item<T = Value> {
     content: T,
     version: CoreVersion<Payload>,
     conflicts: usize,
+    /// Digest of all versions of the item.
+    versions: String,
 }
 
 impl<T: Content> Item<T> {
     /// An item as it is stored.
     pub(crate) fn read(item: CoreItem<Payload>) -> Result<Self, ContentError> {
         let content = T::read(&item.winner.payload)?;
+        let versions = versions(&item);
         let CoreItem { id, winner, conflicts } = item;
-        Ok(Self { id, content, version: winner, conflicts: conflicts.len() })
+        Ok(Self { id, content, version: winner, conflicts: conflicts.len(), versions })
     }
 }
 
@@ -44,7 +48,8 @@ impl<T> Item<T> {
         self.content
     }
 
-    /// Whether the item was deleted after it was read.
+    /// Whether the version is a deletion, as those of [`Collection::deleted_items`](crate::Collection::deleted_items)
+    /// are. An item after an edit may be deleted, too.
     pub fn is_deleted(&self) -> bool {
         self.version.deleted
     }
@@ -59,15 +64,53 @@ impl<T> Item<T> {
         self.version.dot().when()
     }
 
-    /// Signature of the last edit: the name of the replica that made it, and random characters.
+    /// Signature of the last edit: the name of the replica that made it, and random characters. It tells replicas of
+    /// one name apart; [`author`](Self::author) is for people.
     pub fn by(&self) -> Option<&str> {
-        self.version.dot().by().map(|by| by.as_str())
+        self.version.dot().by().map(By::as_str)
+    }
+
+    /// [Name](crate::Replica::name) of the replica that made the last edit, as its application chose it. Anybody can
+    /// choose any name, so that it proves nothing. A signature of another program, which has another form, is returned
+    /// as it is.
+    ///
+    /// ```
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), feedsync::Error> {
+    /// # use serde_json::json;
+    /// # let todo = feedsync::Replica::in_memory().collection("todo").await?;
+    /// # let id = todo.add(json!({"title": "Milk"})).await?;
+    /// let milk = todo.get(&id).await?.unwrap();
+    /// assert_eq!(milk.author(), Some("replica")); // the default name
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn author(&self) -> Option<&str> {
+        self.by().map(author)
+    }
+
+    /// Token of this version, and of the conflicts that the item has: a text for a form or a command line, from which
+    /// [`update_as_seen`](crate::Collection::update_as_seen) and the like continue in another process.
+    pub fn token(&self) -> VersionToken {
+        VersionToken::new(&self.id, &self.version, self.versions.clone())
     }
 
     /// The version that the application has seen.
     pub(crate) fn version(&self) -> &CoreVersion<Payload> {
         &self.version
     }
+}
+
+/// Name of the replica in a signature: the text before the last dot, after which twelve letters and digits, and perhaps
+/// the number of a branch, tell replicas and lines of edits apart.
+pub(crate) fn author(by: &str) -> &str {
+    let Some((name, suffix)) = by.rsplit_once('.') else { return by };
+    let (incarnation, branch) = suffix.split_once('-').unwrap_or((suffix, "1"));
+    let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let is_ours = incarnation.len() == 12
+        && incarnation.bytes().all(is_letter)
+        && branch.bytes().all(|byte| byte.is_ascii_digit());
+    if is_ours && !name.is_empty() { name } else { by }
 }
 
 impl<T> Deref for Item<T> {
@@ -84,7 +127,7 @@ impl<T> DerefMut for Item<T> {
     }
 }
 
-/// The live items of a collection.
+/// Items of a collection: the live ones, or the deleted ones.
 #[derive(Debug)]
 pub struct Items<T = Value> {
     pub(crate) items: Vec<Item<T>>,
@@ -122,5 +165,26 @@ impl<'a, T> IntoIterator for &'a Items<T> {
 
     fn into_iter(self) -> Self::IntoIter {
         self.items.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::author;
+
+    #[test]
+    fn author_is_the_name_of_the_replica_in_a_signature() {
+        for (by, name) in [
+            ("phone.0123456789ab", "phone"),
+            ("phone.0123456789ab-12", "phone"),
+            ("anna.phone.0123456789ab", "anna.phone"),
+            ("https://other.example/REO", "https://other.example/REO"),
+            ("REO1750", "REO1750"),
+            ("phone.short", "phone.short"),
+            (".0123456789ab", ".0123456789ab"),
+            ("couch.3-0123456789abcdef", "couch.3-0123456789abcdef"),
+        ] {
+            assert_eq!(author(by), name);
+        }
     }
 }

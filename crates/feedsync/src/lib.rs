@@ -62,7 +62,7 @@
 //!
 //! A hub is the program `feedsync serve`, which listens on `http://127.0.0.1:4287`, or
 //! [your own server](#a-hub-in-an-axum-application). Create the collection at the hub first (`feedsync collection create todo`);
-//! otherwise a sync fails with [`Error::Remote`] (404). The crate needs Rust 1.95, and a C compiler for SQLite.
+//! otherwise a sync fails with [`Error::NotFound`]. The crate needs Rust 1.95, and a C compiler for SQLite.
 //!
 //! # Offline
 //!
@@ -95,11 +95,17 @@
 //! Edits of different items never conflict. If two replicas edit one item without knowing of each other, all of them
 //! show the same version, and keep the other one. [`Collection::conflicts`] lists such items. [`Conflict`] has the
 //! versions, and the ways to resolve them: keep one, merge, or replace. A resolution is an edit: it travels, and nobody
-//! is asked again.
+//! is asked again. Only if two replicas resolve one conflict before they sync, their resolutions conflict, even with equal
+//! content ([`Collection::resolve`]).
 //!
 //! To edit or delete what somebody has seen, keep the [`Item`] and give it to [`Collection::update`] or
-//! [`Collection::delete`]: if it has changed meanwhile, both edits are kept. [`Collection::delete_latest`] deletes by id,
+//! [`Collection::delete`]: if it has changed meanwhile, both edits are kept, and [`Edited::outcome`] says so. A
+//! command-line program or a web form keeps a [`VersionToken`] instead ([`Item::token`]).
+//! [`Collection::change`] changes the latest version in one step, and [`Collection::delete_latest`] deletes by id,
 //! whatever the item has become.
+//!
+//! FeedSync's rule chooses the version that is shown, and not the time of the call. So a deletion may hide an edit until
+//! the conflict is resolved: [limits and rules](Collection#edits).
 //!
 //! # Changes
 //!
@@ -154,9 +160,17 @@
 //! # A hub in an axum application
 //!
 //! `feedsync_server` is a hub as a [`Router`](https://docs.rs/axum/latest/axum/struct.Router.html). The application
-//! nests or serves it beside its own routes, and edits the same replica:
+//! serves it behind its own routes, and edits the same replica:
 //!
+//! ```toml
+//! [dependencies]
+//! feedsync = "0.1"
+//! feedsync-server = "0.1"
+//! axum = "0.8"
+//! tokio = { version = "1", features = ["macros", "net", "rt-multi-thread"] }
 //! ```
+//!
+//! ```no_run
 //! # #[tokio::main]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use axum::{Router, routing::get};
@@ -168,12 +182,18 @@
 //! let hub = feedsync_server::router(replica.endpoint().clone(), config);
 //! let count = || async move { todo.count().await.unwrap_or(0).to_string() };
 //! let application: Router = Router::new().route("/count", get(count)).fallback_service(hub);
-//! # drop(application);
+//!
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
+//! axum::serve(listener, application).await?; // others sync with http://127.0.0.1:8080/collections/todo
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! The example `hub` is the whole program.
+//! A hub without users answers this machine only. The example `hub` is the whole program. An application that needs no
+//! routes of its own calls `feedsync_server::serve` with the endpoint of the replica and a [`Config`]; its documentation
+//! has the users and TLS.
+//!
+//! [`Config`]: https://docs.rs/feedsync-server/latest/feedsync_server/struct.Config.html
 //!
 //! # Tests
 //!
@@ -206,6 +226,7 @@ mod conflict;
 mod content;
 #[cfg(feature = "couch")]
 mod couch;
+mod edited;
 mod error;
 mod feed;
 mod item;
@@ -217,29 +238,44 @@ mod replica;
 mod report;
 #[cfg(feature = "http")]
 mod sync;
+mod token;
 mod watch;
 
-pub use feedsync_core::{Format, ItemId, Payload, Timestamp};
-pub use feedsync_formats::{
-    Category, ContentType, Entry, Link, PayloadError, Person, compose, entry, read_payload,
+#[doc(inline)]
+pub use feedsync_core::{
+    EditError, Format, IdentifierError, ItemId, Payload, Refusal, ResolveError, Timestamp,
+    TimestampError, UnknownFormat,
 };
-pub use feedsync_store::UntilError as PositionError;
+#[doc(inline)]
+pub use feedsync_endpoint::{EditFailure, EditOutcome, Endpoint, EndpointError};
+#[cfg(feature = "http")]
+#[doc(inline)]
+pub use feedsync_fetch::LoginError;
+#[doc(inline)]
+pub use feedsync_formats::{
+    Category, ContentType, Entry, Link, PayloadError, Person, ReadError, compose, entry,
+    read_payload,
+};
+#[doc(inline)]
+pub use feedsync_store::{Environment, Store, StoreError, UntilError as PositionError};
 
 pub use collection::Collection;
 pub use conflict::{Conflict, Conflicts, Resolution, Version};
 pub use content::{Content, ContentError, Json, Target};
 #[cfg(feature = "couch")]
 pub use couch::Replicated;
+pub use edited::Edited;
 pub use error::Error;
 pub use feed::MAX_FEED_BYTES;
 pub use item::{Item, Items};
 pub use listing::{Change, MAX_BYTES, MAX_ITEMS, Page, Position};
 #[cfg(feature = "http")]
 pub use remotes::Remote;
-pub use replica::{Replica, ReplicaName};
+pub use replica::{NameError, Replica, ReplicaName};
 pub use report::{RefusedItem, SyncReport};
 #[cfg(feature = "http")]
 pub use sync::{Following, Login};
+pub use token::{VersionToken, VersionTokenError};
 pub use watch::Watch;
 
 #[cfg(all(doctest, feature = "sqlite", feature = "http"))]

@@ -94,9 +94,12 @@ impl FromStr for Position {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Change<T = Value> {
-    /// An item is new, or has another content or more or fewer conflicts.
+    /// An item is new or undeleted, or has another content or more or fewer conflicts. Edits of this program are among
+    /// the changes, too.
     Put(Item<T>),
-    /// An item was deleted.
+    /// An item was deleted: the version that is shown is a deletion. [`Collection::get_deleted`] returns the content that
+    /// it had, and [`Collection::conflicts_of`] its other versions, if it has some. A reader from the beginning gets
+    /// deletions of items that it never saw.
     Deleted(ItemId),
     /// An item has content that is not of this type.
     Unreadable {
@@ -125,19 +128,53 @@ pub struct Page<T = Value> {
 }
 
 impl<T: Content> Collection<T> {
-    /// All items that are not deleted, least recently changed first. The order is that of changes on this replica.
+    /// All items that are not deleted, least recently changed first.
+    ///
+    /// The order is that of changes on this replica: an edit, and a version that arrives, move the item to the end. Other
+    /// replicas have another order. There is no time of creation. An application that needs an order that stays, or that
+    /// is the same everywhere, writes a member for it when it adds an item, and sorts by that:
+    ///
+    /// ```
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), feedsync::Error> {
+    /// # use serde_json::json;
+    /// # let todo = feedsync::Replica::in_memory().collection("todo").await?;
+    /// todo.add(json!({"title": "Milk", "created": "2026-11-20T10:00:00Z"})).await?;
+    /// todo.add(json!({"title": "Bread", "created": "2026-11-20T09:00:00Z"})).await?;
+    /// let mut items: Vec<_> = todo.items().await?.into_iter().collect();
+    /// items.sort_by_key(|item| item["created"].to_string());
+    /// assert_eq!(items[0]["title"], "Bread");
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
     /// [`Error::TooLarge`] for more than [`MAX_ITEMS`] items or [`MAX_BYTES`] bytes: read
     /// [pages](Self::page) instead.
     pub async fn items(&self) -> Result<Items<T>, Error> {
-        let mut found = Found::default();
+        self.listed(false).await
+    }
+
+    /// All deleted items with the content that they had, least recently changed first, for a view from which
+    /// [`undelete`](Self::undelete) brings them back. Deletions that were purged are gone, such as those that a hub keeps
+    /// no longer.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLarge`] for more than [`MAX_ITEMS`] items or [`MAX_BYTES`] bytes: read [pages](Self::page), and
+    /// each deleted item with [`get_deleted`](Self::get_deleted).
+    pub async fn deleted_items(&self) -> Result<Items<T>, Error> {
+        self.listed(true).await
+    }
+
+    async fn listed(&self, deleted: bool) -> Result<Items<T>, Error> {
+        let mut found = Found::new(deleted);
         let mut position = None;
         loop {
             let Read { page, restarted } = self.read(position, MAX_PAGE).await?;
             if restarted {
-                found = Found::default();
+                found = Found::new(deleted);
             }
             if !page.items.iter().all(|stored| found.take(stored)) {
                 let (items, bytes) = (MAX_ITEMS, MAX_BYTES);
@@ -150,8 +187,13 @@ impl<T: Content> Collection<T> {
         }
     }
 
-    /// Changes after a position, or from the beginning, up to a number of items from 1 to 1,000. A page holds at most
-    /// 8 MiB, unless one item alone is larger.
+    /// Changes after a position, or from the beginning, up to a number of items. A page holds at most 8 MiB, unless one
+    /// item alone is larger.
+    ///
+    /// `limit` is a number from 1 to 1,000. A smaller or larger one counts as the nearest of these, so read
+    /// [`Page::more`] and not the number of changes to know whether there are more.
+    ///
+    /// [`Page::position`] of the last page continues as a [watch](Self::watch_from), without a gap.
     pub async fn page(&self, after: Option<Position>, limit: usize) -> Result<Page<T>, Error> {
         let Read { page, restarted } = self.read(after, limit).await?;
         let relists = restarted || after.is_some_and(|after| after.relists);
@@ -197,7 +239,7 @@ pub(crate) fn change<T: Content>(stored: StoredItem) -> Change<T> {
 }
 
 /// An item at a change.
-struct Live<T> {
+struct Listed<T> {
     number: ChangeNumber,
     bytes: usize,
     item: Result<Item<T>, ContentError>,
@@ -205,41 +247,41 @@ struct Live<T> {
 
 /// Items found so far, each at its last change.
 struct Found<T> {
-    live: HashMap<ItemId, Live<T>>,
+    items: HashMap<ItemId, Listed<T>>,
     bytes: usize,
-}
-
-impl<T> Default for Found<T> {
-    fn default() -> Self {
-        Self { live: HashMap::new(), bytes: 0 }
-    }
+    /// Whether deleted items are looked for, and not live ones.
+    deleted: bool,
 }
 
 impl<T: Content> Found<T> {
+    fn new(deleted: bool) -> Self {
+        Self { items: HashMap::new(), bytes: 0, deleted }
+    }
+
     /// Takes an item, unless there would be too many, or too much memory would be needed.
     fn take(&mut self, stored: &StoredItem) -> bool {
         let id = &stored.item.id;
-        if let Some(before) = self.live.remove(id) {
+        if let Some(before) = self.items.remove(id) {
             self.bytes -= before.bytes;
         }
-        if !stored.item.winner.deleted {
+        if stored.item.winner.deleted == self.deleted {
             let bytes = memory(stored, [&stored.item.winner.payload]);
             self.bytes = self.bytes.saturating_add(bytes);
-            if self.live.len() >= MAX_ITEMS || self.bytes > MAX_BYTES {
+            if self.items.len() >= MAX_ITEMS || self.bytes > MAX_BYTES {
                 return false;
             }
             let item = Item::read(stored.item.clone());
-            self.live.insert(id.clone(), Live { number: stored.number, bytes, item });
+            self.items.insert(id.clone(), Listed { number: stored.number, bytes, item });
         }
         true
     }
 
     fn items(self) -> Items<T> {
-        let mut found: Vec<_> = self.live.into_iter().collect();
-        found.sort_unstable_by_key(|(_, live)| live.number);
+        let mut found: Vec<_> = self.items.into_iter().collect();
+        found.sort_unstable_by_key(|(_, listed)| listed.number);
         let (mut items, mut unreadable) = (Vec::with_capacity(found.len()), Vec::new());
-        for (id, live) in found {
-            match live.item {
+        for (id, listed) in found {
+            match listed.item {
                 Ok(item) => items.push(item),
                 Err(error) => unreadable.push((id, error)),
             }

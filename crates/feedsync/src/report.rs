@@ -8,7 +8,7 @@ pub struct SyncReport {
     pub received: u64,
     /// Number of items that changed there.
     pub sent: u64,
-    /// Number of the received items that have conflicts now.
+    /// Number of the received items that have conflicts now, also of those that are new here.
     pub conflicts: u64,
     /// Number of items that were dropped here, because the remote has purged them and nothing of this replica depends
     /// on them.

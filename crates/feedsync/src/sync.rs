@@ -8,7 +8,7 @@ use feedsync_client::{
 };
 use feedsync_fetch::{
     FetchError, Fetcher, Login as ClientLogin, LoginError, LoginOrigin, Logins, Policy, Private,
-    address, shown_text,
+    Url, address, shown_text,
 };
 use feedsync_store::{Remote, StoreError};
 use http::StatusCode;
@@ -20,17 +20,36 @@ use crate::replica::Replica;
 use crate::report::{RefusedItem, SyncReport};
 
 /// Credentials of a user at a hub: a token (`feedsync user token create --user NAME`), or a user name and a password. No
-/// message shows them, and no store holds them: sign in again after each start.
+/// message shows them, and no store holds them: sign in again after each start. An address has neither a user name nor a
+/// password, since addresses are stored and shown.
+///
+/// ```
+/// # fn example(replica: feedsync::Replica) -> Result<(), Box<dyn std::error::Error>> {
+/// use feedsync::Login;
+///
+/// let login = Login::token(std::env::var("TODO_TOKEN")?)?; // or Login::password("anna", …)?
+/// replica.sign_in("https://hub.example/collections/todo", login)?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Login(ClientLogin);
 
 impl Login {
     /// A token, as a hub issues them for applications.
+    ///
+    /// # Errors
+    ///
+    /// [`LoginError`] for a text that no header can hold.
     pub fn token(text: impl Into<String>) -> Result<Self, LoginError> {
         ClientLogin::token(text).map(Self)
     }
 
     /// A user's name and password.
+    ///
+    /// # Errors
+    ///
+    /// [`LoginError`] for a name with a colon, or a text that no header can hold.
     pub fn password(
         user: impl Into<String>,
         password: impl Into<String>,
@@ -80,9 +99,10 @@ impl Replica {
     ///
     /// # Errors
     ///
-    /// [`Error::Address`] for an address that is not of `https` or of this machine.
+    /// [`Error::Address`] for an address that is not of `https` or of this machine, or that has a user name or a password
+    /// itself.
     pub fn sign_in(&self, url: &str, login: Login) -> Result<(), Error> {
-        let origin = address(url).and_then(|url| LoginOrigin::of(&url)).map_err(fetch_error)?;
+        let origin = LoginOrigin::of(&remote_address(url)?).map_err(fetch_error)?;
         self.connections.sign_in(origin, login.0);
         Ok(())
     }
@@ -92,8 +112,8 @@ impl<T> Collection<T> {
     /// Brings the collection in step with a remote: first it receives, then it sends.
     ///
     /// `url` is the address of a collection of a hub, such as `https://hub.example/collections/todo`, or of a FeedSync
-    /// feed on any web server, which is only read. The replica stores how far it is with each address
-    /// ([`remotes`](Self::remotes)), so that the next call moves what has changed.
+    /// feed on any web server, which is only read. The replica stores how far it is with each address, so that the next
+    /// call moves what has changed. [`remotes`](Self::remotes) lists these addresses, and says which ones are stored.
     ///
     /// The future may be dropped at any moment: what has arrived stays. A remote that refuses changes from here is still
     /// read; each result has a [warning](SyncReport::warnings) then. The changes are offered again as soon as there are
@@ -102,18 +122,27 @@ impl<T> Collection<T> {
     /// # Errors
     ///
     /// [`Error::Offline`] if the network or the server is away. [`Error::Untrusted`] and [`Error::Page`] if something in
-    /// between may have answered in its place. [`Error::Busy`], [`Error::Denied`] and [`Error::Remote`] by the server's
-    /// response, [`Error::Address`] for an invalid address, and [`Error::Store`]. No edit is lost by any of them.
+    /// between may have answered in its place. [`Error::NotFound`] if there is no such collection. [`Error::Busy`],
+    /// [`Error::Denied`] and [`Error::Remote`] by the server's response, [`Error::Address`] for an invalid address or one
+    /// with a user name or a password (use a [`Login`]), and [`Error::Store`]. No edit is lost by any of them.
     pub async fn sync(&self, url: &str) -> Result<SyncReport, Error> {
         let (session, remote) = self.session(url).await?;
-        synchronize(&session, &remote).await
+        let synchronized = session.sync(&remote, Direction::BOTH, &NoProgress, false).await;
+        if let Err(failure) = &synchronized {
+            self.forget_no_feed(remote.id, failure).await?;
+        }
+        synchronized.map(SyncReport::from).map_err(sync_error)
     }
 
     /// Keeps the collection in step with a remote: [`Following::next`] synchronizes when either side has changes.
     ///
+    /// The address is stored as a [remote](Self::remotes) at once, since a program may follow a collection before somebody
+    /// creates it, and the pauses after failures are stored with it. [`remove_remote`](Self::remove_remote) removes it.
+    /// Nothing is requested before the first call of [`Following::next`].
+    ///
     /// # Errors
     ///
-    /// [`Error::Address`] for an invalid address, [`Error::Store`].
+    /// [`Error::Address`] for an invalid address or one with a user name or a password, [`Error::Store`].
     pub async fn follow(&self, url: &str) -> Result<Following, Error> {
         let connections = Arc::clone(&self.replica().connections);
         let signed_in = connections.signed_in.subscribe();
@@ -123,7 +152,7 @@ impl<T> Collection<T> {
     }
 
     pub(crate) async fn session(&self, url: &str) -> Result<(Session, Remote), Error> {
-        let url = address(url).map_err(fetch_error)?;
+        let url = remote_address(url)?;
         let fetcher = self.replica().connections.fetcher().map_err(fetch_error)?;
         let session = Session::new(self.endpoint().clone(), fetcher);
         Ok((session, self.remote_at(&url).await?))
@@ -169,7 +198,16 @@ impl Following {
     ///
     /// # Errors
     ///
-    /// Those of [`Collection::sync`].
+    /// Those of [`Collection::sync`]. No error ends the following: `next` may be called again after each of them, and
+    /// waits first. Whether that is of use depends on the error:
+    ///
+    /// - [Temporary](Error::is_temporary) ones pass by themselves.
+    /// - [`Error::Denied`] passes when the application [signs in](Replica::sign_in): a call that waits begins again at
+    ///   once. [`Error::NotFound`] passes when somebody creates the collection there, and [`Error::Untrusted`],
+    ///   [`Error::Page`] and [`Error::Remote`] when somebody mends the network or the server.
+    /// - [`Error::NoRemote`] and [`Error::NoCollection`] stay: the remote or the collection was removed here. These, and
+    ///   [`Error::Store`], are returned at once, without a pause, so a program that calls `next` in a loop must end at
+    ///   them.
     pub async fn next(&mut self) -> Result<SyncReport, Error> {
         loop {
             if self.signed_in.has_changed().unwrap_or(false) {
@@ -241,7 +279,7 @@ impl From<ClientReport> for SyncReport {
         Self {
             received: report.pulled.changed(),
             sent: report.pushed.changed(),
-            conflicts: report.pulled.conflict,
+            conflicts: report.conflicted,
             discarded: report.discarded,
             refused: refused.collect(),
             warnings: report.warnings.iter().map(ToString::to_string).collect(),
@@ -262,6 +300,17 @@ fn sync_error(error: SyncError) -> Error {
     }
 }
 
+/// Parses an address of a remote. It is stored and shown, so it must not have credentials.
+pub(crate) fn remote_address(text: &str) -> Result<Url, Error> {
+    let url = address(text).map_err(fetch_error)?;
+    if url.username().is_empty() && url.password().is_none() {
+        return Ok(url);
+    }
+    let reason = "an address is stored and shown, so it must not have a user name or a password: \
+                  leave them out, and give them to `Replica::sign_in` as a `Login`";
+    Err(Error::Address { url: shown_text(text), reason: reason.to_owned() })
+}
+
 pub(crate) fn fetch_error(error: FetchError) -> Error {
     match error {
         FetchError::Address { url, reason } => Error::Address { url, reason },
@@ -274,6 +323,10 @@ pub(crate) fn fetch_error(error: FetchError) -> Error {
         }
         FetchError::Client(_) => Error::Device(Box::new(error)),
         FetchError::Untrusted { .. } => Error::Untrusted { reason: error.to_string() },
+        FetchError::Status { status: StatusCode::NOT_FOUND | StatusCode::GONE, .. }
+        | FetchError::Page { status: StatusCode::NOT_FOUND | StatusCode::GONE, .. } => {
+            Error::NotFound { reason: error.to_string() }
+        }
         FetchError::Page { .. } => Error::Page { reason: error.to_string() },
         FetchError::Unreachable { .. }
         | FetchError::Timeout { .. }

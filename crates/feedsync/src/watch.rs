@@ -29,6 +29,29 @@ pub struct Watch<T = Value> {
 impl<T: Content> Collection<T> {
     /// Watches for changes from now on.
     ///
+    /// A program that shows a list and keeps it up to date begins the watch before it reads the list. So it misses no change; one
+    /// that was made meanwhile is in the list already, and comes once more:
+    ///
+    /// ```
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), feedsync::Error> {
+    /// # use serde_json::json;
+    /// # let todo = feedsync::Replica::in_memory().collection("todo").await?;
+    /// let mut watch = todo.watch().await?;
+    /// todo.add(json!({"title": "Milk"})).await?; // somebody is fast
+    /// let mut list: std::collections::HashMap<_, _> =
+    ///     todo.items().await?.into_iter().map(|item| (item.id().clone(), item)).collect();
+    /// if let feedsync::Change::Put(item) = watch.next().await? {
+    ///     list.insert(item.id().clone(), item); // replaces the same item
+    /// }
+    /// assert_eq!(list.len(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// A collection that is too large for one list is read in [pages](Self::page); [`watch_from`](Self::watch_from) the
+    /// position of the last page continues there.
+    ///
     /// ```
     /// # #[tokio::main]
     /// # async fn main() -> Result<(), feedsync::Error> {

@@ -108,12 +108,14 @@ pub struct Report {
     pub collection: Collection,
     /// Number of items by outcome.
     pub counts: Counts,
+    /// Number of items that changed and have conflicts afterwards, also of those that are new here.
+    pub conflicted: u64,
     /// Reports of all incoming items, in their order; an item may occur once for each of its versions.
     pub items: Vec<ItemReport>,
 }
 
 impl Report {
-    pub(super) fn new(collection: Collection, items: Vec<ItemReport>) -> Self {
-        Self { collection, counts: Counts::of(&items), items }
+    pub(super) fn new(collection: Collection, items: Vec<ItemReport>, conflicted: u64) -> Self {
+        Self { collection, counts: Counts::of(&items), conflicted, items }
     }
 }

@@ -100,9 +100,10 @@ struct Parts {
 }
 
 /// Texts of an item and of the item after an edit by a type.
-async fn edited(before: &str, edit: impl FnOnce(&mut Place) + Send) -> String {
+async fn edited(before: &str, edit: impl FnMut(&mut Place) + Send) -> String {
     let bytes = todo().await.of::<Payload>();
     let id = bytes.add(read_payload(Format::Json, before).unwrap()).await.unwrap();
+    let mut edit = edit;
     bytes.of::<Json<Place>>().change(&id, |place| edit(place)).await.unwrap();
     bytes.get(&id).await.unwrap().unwrap().text().to_owned()
 }
@@ -266,7 +267,7 @@ async fn entries_are_written_in_the_format_of_their_collection() {
         notes.change(&id, |entry| entry.title = Some("Bread".to_owned())).await.unwrap();
         assert_eq!(titles(&notes.of()).await, ["Bread"], "{format}");
         let links = vec![feedsync::Link::new("alternate", "https://bread.example/")];
-        notes.change(&id, |entry| entry.links = links).await.unwrap();
+        notes.change(&id, |entry| entry.links = links.clone()).await.unwrap();
         let read = notes.get(&id).await.unwrap().unwrap();
         assert_eq!(read.link(), Some("https://bread.example/"), "{format}");
     }

@@ -245,7 +245,11 @@ async fn responses_are_errors_by_culprit() {
     for (status, media_type, body, expected) in [
         (401, atom, "", "Denied"),
         (403, atom, "", "Denied"),
-        (404, atom, "", "Remote"),
+        (404, atom, "", "NotFound"),
+        (410, atom, "", "NotFound"),
+        (404, "text/html", "<html>Nothing here</html>", "NotFound"),
+        (400, atom, "", "Remote"),
+        (500, atom, "", "Busy"),
         (429, atom, "", "Busy"),
         (503, atom, "", "Busy"),
         (200, atom, "<feed", "Remote"),
@@ -318,6 +322,74 @@ async fn addresses_that_cannot_be_are_refused_and_not_stored() {
     replica.sign_in("https://hub.example/collections/todo", login()).unwrap();
     replica.sign_in("http://127.0.0.1:8080/", login()).unwrap();
     assert!(!format!("{:?}", login()).contains("secret"));
+}
+
+#[tokio::test]
+async fn addresses_with_credentials_are_refused_and_neither_stored_nor_shown() {
+    let todo = todo().await;
+    for url in ["http://anna:secret@127.0.0.1:9/todo", "http://:secret@127.0.0.1:9/todo"] {
+        let errors = [
+            todo.sync(url).await.map(drop).unwrap_err(),
+            todo.follow(url).await.map(drop).unwrap_err(),
+            todo.replicate(url).await.map(drop).unwrap_err(),
+            todo.remove_remote(url).await.unwrap_err(),
+            todo.replica().sign_in(url, Login::token("x").unwrap()).unwrap_err(),
+        ];
+        for error in errors {
+            assert!(matches!(error, Error::Address { .. }), "{error:?}");
+            assert!(error.to_string().contains("`Login`"), "{error}");
+            assert!(!format!("{error} {error:?}").contains("secret"), "{error:?}");
+        }
+        assert!(todo.remotes().await.unwrap().is_empty());
+    }
+    let store = todo.replica().endpoint().store();
+    let url = "http://anna:secret@127.0.0.1:9/todo".to_owned();
+    let collection = "todo".parse().unwrap();
+    store.add_remote(NewRemote { collection, name: None, url, subscription: None }).await.unwrap();
+    let stored = todo.remotes().await.unwrap();
+    assert_eq!(stored[0].url, "http://127.0.0.1:9/todo");
+    todo.remove_remote(&stored[0].url).await.unwrap();
+}
+
+#[tokio::test]
+async fn address_that_is_no_feed_is_not_stored_and_a_remote_that_is_away_is() {
+    let todo = todo().await;
+    let atom = "application/atom+xml";
+    let plain = "<feed xmlns=\"http://www.w3.org/2005/Atom\"><id>urn:a</id><title>A</title>\
+                 <updated>2026-01-01T00:00:00Z</updated><entry><id>urn:b</id><title>B</title>\
+                 <updated>2026-01-01T00:00:00Z</updated></entry></feed>";
+    for (status, media_type, body, is_stored) in [
+        (404, atom, "", false),
+        (410, atom, "", false),
+        (500, atom, "", true),
+        (200, atom, "<feed", false),
+        (200, atom, plain, false),
+        (200, "text/html", "<html>Sign in</html>", false),
+        (401, atom, "", true),
+        (429, atom, "", true),
+    ] {
+        let status = StatusCode::from_u16(status).unwrap();
+        let (url, server) = answering(status, media_type, body).await;
+        todo.sync(&url).await.unwrap_err();
+        let stored = todo.remotes().await.unwrap();
+        assert_eq!(stored.len(), usize::from(is_stored), "{status} {body}: {stored:?}");
+        for remote in stored {
+            assert!(remote.succeeded.is_none() && remote.failure.is_some());
+            todo.remove_remote(&remote.url).await.unwrap();
+        }
+        server.abort();
+    }
+    let url = nowhere();
+    todo.add(titled("Milk")).await.unwrap();
+    todo.sync(&url).await.unwrap_err();
+    assert_eq!(todo.remotes().await.unwrap().len(), 1);
+
+    // A remote that was a feed once stays.
+    let hub = Hub::new().await;
+    todo.sync(&hub.url()).await.unwrap();
+    hub.todo.replica().remove_collection("todo").await.unwrap();
+    todo.sync(&hub.url()).await.unwrap_err();
+    assert_eq!(todo.remotes().await.unwrap().len(), 2);
 }
 
 #[tokio::test]

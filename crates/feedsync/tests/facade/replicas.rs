@@ -41,7 +41,24 @@ async fn name_of_a_new_replica_begins_its_signatures() {
     let replica = Replica::open_as(directory.path().join("data"), &name).await.unwrap();
     let todo = replica.collection("todo").await.unwrap();
     let id = todo.add(titled("Milk")).await.unwrap();
-    assert!(todo.get(&id).await.unwrap().unwrap().by().unwrap().starts_with("phone."));
+    let item = todo.get(&id).await.unwrap().unwrap();
+    assert!(item.by().unwrap().starts_with("phone."));
+    assert_eq!(item.author(), Some("phone"));
+
+    // A replica keeps the name that it got first.
+    let other = ReplicaName::new("desk").unwrap();
+    let again = Replica::open_as(directory.path().join("data"), &other).await.unwrap();
+    assert_eq!(again.name().await.unwrap(), name);
+    assert_eq!(Replica::in_memory().name().await.unwrap().as_str(), ReplicaName::DEFAULT);
+}
+
+#[test]
+fn messages_of_names_speak_of_replicas_and_collections() {
+    for wrong in ["", "Anna's phone", "import.x", "couch"] {
+        let error = ReplicaName::new(wrong).unwrap_err().to_string();
+        assert!(!error.contains("endpoint"), "{error}");
+    }
+    assert!(ReplicaName::new("a b").unwrap_err().to_string().contains("replica"));
 }
 
 #[tokio::test]
@@ -111,10 +128,10 @@ async fn edit_of_an_item_that_was_deleted_meanwhile_brings_it_back() {
     let id = todo.add(titled("Milk")).await.unwrap();
     let form = todo.get(&id).await.unwrap().unwrap();
     todo.delete_latest(&id).await.unwrap();
-    let mut form = todo.update(&form).await.unwrap();
+    let mut form = todo.update(&form).await.unwrap().into_item().unwrap();
     assert!(form.is_deleted());
     *form = titled("Oat milk");
-    assert!(!todo.update(&form).await.unwrap().is_deleted());
+    assert!(!todo.update(&form).await.unwrap().into_item().unwrap().is_deleted());
     assert_eq!(titles(&todo).await, ["Oat milk"]);
 }
 
@@ -170,7 +187,7 @@ async fn conflict_that_changed_meanwhile_is_stale_and_stays() {
     let conflict = only_conflict(&todo).await;
     assert_eq!(conflict.versions().len(), 2);
     let nobody = todo.resolve(conflict.clone().keep(2)).await;
-    assert!(matches!(nobody, Err(Error::Edit { .. })), "{nobody:?}");
+    assert!(matches!(nobody, Err(Error::NoVersion { .. })), "{nobody:?}");
     todo.change(&id, |item| item["done"] = true.into()).await.unwrap();
     let stale = todo.resolve(conflict.keep_winner()).await;
     assert!(matches!(stale, Err(Error::Stale { .. })), "{stale:?}");

@@ -56,7 +56,7 @@ pub(crate) async fn conflicting(todo: &Collection, one: Value, other: Value) -> 
     let id = todo.add(one.clone()).await.unwrap();
     let mut stale = todo.get(&id).await.unwrap().unwrap();
     let first = |item: &mut Value| {
-        *item = one;
+        *item = one.clone();
         item["edited"] = json!(true);
     };
     todo.change(&id, first).await.unwrap();
