@@ -6,6 +6,7 @@ mod details;
 mod feed_documents;
 mod killed;
 mod origins;
+mod outcomes;
 mod parts;
 mod people;
 mod policies;
