@@ -27,4 +27,5 @@ pub mod subscription;
 mod testing;
 pub mod time;
 pub mod validation;
+pub mod view;
 pub mod visibility;

@@ -12,6 +12,7 @@ use feedsync_bitsy::authentication::{Credentials, Partition};
 use feedsync_bitsy::interceptor::{self, StoredSubscription, SubscriptionId};
 use feedsync_bitsy::location::Location;
 use feedsync_bitsy::subscription::state::State;
+use feedsync_bitsy::view::{Audience, Shows, ids};
 use feedsync_bitsy::visibility::{Application, is_listed};
 use feedsync_http::Problem;
 use http::{HeaderMap, StatusCode};
@@ -89,7 +90,7 @@ pub(crate) struct Visibility<'a> {
 
 impl Visibility<'_> {
     /// Whether the caller may see that a subscription exists.
-    pub(crate) fn lists(&self, stored_subscription: &StoredSubscription) -> bool {
+    fn is_listed(&self, stored_subscription: &StoredSubscription) -> bool {
         let subscription = &stored_subscription.subscription;
         match self.caller {
             Caller::Program | Caller::Person(_) => {
@@ -108,27 +109,10 @@ impl Visibility<'_> {
     pub(crate) fn knows(&self, stored_subscription: &StoredSubscription) -> bool {
         let Caller::Page(page) = self.caller else { return true };
         let credentials = Credentials::of(stored_subscription.subscription.registered());
-        self.lists(stored_subscription)
+        self.is_listed(stored_subscription)
             && (credentials.is_public()
                 || self.held.contains(&stored_subscription.id)
                 || credentials.check(&page.headers).is_ok())
-    }
-
-    /// Returns the subscriptions of a partition and a feed whose contents the caller may see. Events and errors
-    /// of this partition and feed belong to them.
-    pub(crate) fn into(
-        &self,
-        state: &interceptor::State,
-        partition: Partition,
-        feed: &Location,
-    ) -> Vec<SubscriptionId> {
-        let of = state.stored_subscriptions().filter(|stored_subscription| {
-            let subscription = &stored_subscription.subscription;
-            subscription.partition() == partition && subscription.feed() == feed
-        });
-        of.filter(|stored_subscription| self.knows(stored_subscription))
-            .map(|stored_subscription| stored_subscription.id)
-            .collect()
     }
 
     /// Whether the caller may see events and errors of a partition and a feed. Operators of the gateway also see
@@ -139,7 +123,23 @@ impl Visibility<'_> {
         partition: Partition,
         feed: &Location,
     ) -> bool {
-        self.caller.is_operator() || !self.into(state, partition, feed).is_empty()
+        self.sees_all() || !ids(state, self, (partition, feed)).is_empty()
+    }
+}
+
+impl Audience for Visibility<'_> {
+    fn lists(&self, stored_subscription: &StoredSubscription) -> bool {
+        self.is_listed(stored_subscription)
+    }
+
+    /// Secrets are shown to a caller that has sent them, and not to an operator of the gateway.
+    fn shows(&self, stored_subscription: &StoredSubscription) -> Shows {
+        let contents = self.knows(stored_subscription);
+        Shows { contents, secrets: contents && !self.caller.is_operator() }
+    }
+
+    fn sees_all(&self) -> bool {
+        self.caller.is_operator()
     }
 }
 

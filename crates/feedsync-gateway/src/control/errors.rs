@@ -7,19 +7,16 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
-use feedsync_bitsy::event::{ErrorId, SyncError};
-use feedsync_bitsy::interceptor::{self, Content};
+use feedsync_bitsy::event::ErrorId;
+use feedsync_bitsy::view::VisibleError;
 use feedsync_http::Problem;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use serde_json::Value;
 
 use super::answer::{self, absent, failed, refused};
-use super::caller::{Caller, Visibility};
+use super::caller::Caller;
 use super::subscriptions::named;
 use super::{Control, json, view};
-
-/// An error, and the subscriptions that it belongs to.
-pub(crate) type VisibleError = (SyncError<Option<Content>>, Vec<String>);
 
 /// `GET /errors`.
 pub(crate) async fn list(
@@ -133,29 +130,6 @@ fn views(found: &[VisibleError]) -> Value {
     found.iter().map(|(error, ids)| view::error(error, ids)).collect()
 }
 
-/// Returns the errors that are visible.
-pub(crate) fn visible_errors<'i>(
-    state: &'i interceptor::State,
-    visibility: &Visibility<'_>,
-) -> impl Iterator<Item = &'i SyncError<Option<Content>>> {
-    let errors = state.errors().all();
-    errors.filter(move |error| visibility.sees(state, error.partition, &error.feed))
-}
-
-/// Returns the visible errors that `pick` selects, with their subscriptions.
-pub(crate) fn found(
-    state: &interceptor::State,
-    visibility: &Visibility<'_>,
-    pick: impl Fn(ErrorId) -> bool,
-) -> Vec<VisibleError> {
-    let picked = visible_errors(state, visibility).filter(|error| pick(error.id));
-    let with = picked.map(|error| {
-        let ids = visibility.into(state, error.partition, &error.feed);
-        (error.clone(), ids.into_iter().map(|id| id.0.to_string()).collect())
-    });
-    with.collect()
-}
-
 impl Control {
     /// Returns the errors that a caller may see and that `pick` selects.
     pub(crate) async fn errors(
@@ -163,7 +137,7 @@ impl Control {
         caller: &Caller,
         pick: impl Fn(ErrorId) -> bool,
     ) -> Vec<VisibleError> {
-        self.see(caller, |state, visibility, _| found(state, visibility, pick)).await
+        self.see(caller, |state, visibility, _| feedsync_bitsy::view::errors(state, visibility, pick)).await
     }
 
     /// Returns an error, or 404 if the caller may not see it.

@@ -1,16 +1,9 @@
 //! `GET /events`: the current state, followed by changes, as Server-Sent Events (BITSY 2.2).
 //!
-//! The stream begins with `all`, an `error` for each open error, and `filled`. After that, the changes of the
-//! state are sent before the event that caused them, so that a listener that queries the state finds them. Their
-//! names are `subscription`, `subscription-gone`, `error`, `error-gone` and `outbox`. The events themselves are
-//! `state` and `sync`. Past events are not repeated (2.2): a client that reconnects or was too slow begins with
-//! `all`. A person's pages are only notified that something changed.
-//!
-//! Views, `all` and `subscription-gone` contain the number of the snapshot that they come from, because responses
-//! to requests may overtake events. Numbers are comparable if they have the same `count`, which is sent with
-//! each.
+//! `feedsync_bitsy::view` says which messages there are. A client that reconnects or was too slow begins with `all`. A
+//! person's pages are only notified that something changed.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,10 +12,8 @@ use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use feedsync_bitsy::event::ErrorId;
-use feedsync_bitsy::interceptor::{Content, Entity, Event, EventKind, SubscriptionId};
-use feedsync_bitsy::outbox::{Edit, EditId, Progress};
-use feedsync_bitsy::subscription::state::State as Stands;
+use feedsync_bitsy::interceptor::{Event, EventKind};
+use feedsync_bitsy::view::{Message, Sent};
 use feedsync_http::Problem;
 use futures_util::stream;
 use http::{HeaderValue, header};
@@ -33,9 +24,8 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::Control;
 use super::caller::Caller;
-use super::errors::{VisibleError, found, visible_errors};
 use super::proxies::styles;
-use super::view::{self, Stamp};
+use super::view;
 
 /// Interval of polling for changes that no event reports.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
@@ -64,8 +54,7 @@ pub(crate) async fn follow(
         instance: InstanceGuard { control, caller, _permit: permit },
         polls,
         quiet: 0,
-        sent: SentState::default(),
-        leaving: BTreeSet::new(),
+        sent: Sent::default(),
         waiting: VecDeque::from([Next::All]),
     };
     let events = stream::unfold(following, |mut following| async move {
@@ -101,39 +90,14 @@ struct EventStream {
     stopping: watch::Receiver<bool>,
     polls: Interval,
     quiet: u32,
-    sent: SentState,
-    /// Subscriptions that are gone but whose end no event has reported yet.
-    leaving: BTreeSet<SubscriptionId>,
+    sent: Sent,
     waiting: VecDeque<Next>,
-}
-
-/// State that was sent last.
-#[derive(Debug, Default, PartialEq)]
-struct SentState {
-    subscriptions: BTreeMap<SubscriptionId, Value>,
-    errors: BTreeSet<ErrorId>,
-    edits: BTreeMap<EditId, (u32, Progress, Option<Content>)>,
-}
-
-/// Snapshot of the current state.
-struct Snapshot {
-    /// State to be compared with the one that was sent.
-    now: SentState,
-    /// Stamp of the snapshot.
-    stamp: Stamp,
-    views: Vec<(SubscriptionId, Value)>,
-    /// Errors that were not sent yet.
-    found: Vec<VisibleError>,
-    /// Subscriptions that the event concerns.
-    touched: Vec<SubscriptionId>,
 }
 
 /// The next thing to send.
 enum Next {
     All,
-    Line(&'static str, Value),
-    Error(Box<VisibleError>),
-    Event(Arc<Event>, Vec<String>),
+    Message(Message),
 }
 
 impl EventStream {
@@ -164,8 +128,8 @@ impl EventStream {
                 }
             };
             match event {
-                None => self.inspect(None).await,
-                Some(Ok(event)) => self.inspect(Some(event)).await,
+                None => self.add_differences(None).await,
+                Some(Ok(event)) => self.add_differences(Some(event)).await,
                 // The receiver lagged; the changes that it missed are visible in the full state.
                 Some(Err(RecvError::Lagged(_))) => self.waiting.push_back(Next::All),
                 Some(Err(RecvError::Closed)) => return None,
@@ -177,154 +141,48 @@ impl EventStream {
         }
     }
 
-    /// Takes a snapshot, and queues its differences around the event that caused them.
-    async fn inspect(&mut self, event: Option<Arc<Event>>) {
-        let Snapshot { mut now, stamp, views, found, touched } =
-            self.snapshot(&self.sent.errors, event.as_deref()).await;
-        if matches!(self.instance.caller, Caller::Person(_)) {
-            if now != self.sent || event.is_some() {
-                self.waiting.push_back(Next::Line("message", json!({})));
-            }
-            self.sent = now;
-            return;
-        }
-        // Clients that knew of an ended subscription get its last event. The end may be visible before the event
-        // arrives; a subscription that merely became invisible has no such event.
-        let has_ended = event.as_deref().is_some_and(is_end);
-        let is_gone = |id: &&SubscriptionId| !now.subscriptions.contains_key(id);
-        let missing: Vec<SubscriptionId> =
-            self.sent.subscriptions.keys().filter(is_gone).copied().collect();
-        let mut gone = Vec::new();
-        for id in missing {
-            if has_ended || !self.leaving.insert(id) {
-                self.leaving.remove(&id);
-                gone.push(id);
-            } else if let Some(view) = self.sent.subscriptions.get(&id) {
-                now.subscriptions.insert(id, view.clone());
-            }
-        }
-        for (id, view) in views {
-            if self.sent.subscriptions.get(&id) != now.subscriptions.get(&id) {
-                self.waiting.push_back(Next::Line("subscription", view));
-            }
-        }
-        for found in found {
-            self.waiting.push_back(Next::Error(Box::new(found)));
-        }
-        for id in self.sent.errors.difference(&now.errors) {
-            self.waiting.push_back(Next::Line("error-gone", json!({ "id": id.0.to_string() })));
-        }
-        if self.sent.edits != now.edits {
-            self.waiting.push_back(Next::Line("outbox", json!({ "edits": now.edits.len() })));
-        }
-        if let Some(event) = event {
-            let mut ids: Vec<SubscriptionId> = touched;
-            if has_ended {
-                ids.extend(&gone);
-            }
-            let ids: Vec<String> = ids.iter().map(|id| id.0.to_string()).collect();
-            if !ids.is_empty() {
-                self.waiting.push_back(Next::Event(event, ids));
-            }
-        }
-        for id in gone {
-            let mut gone = json!({ "id": id.0.to_string() });
-            stamp.mark(&mut gone);
-            self.waiting.push_back(Next::Line("subscription-gone", gone));
-        }
-        self.sent = now;
-    }
-
-    /// Takes a snapshot of the current state.
-    async fn snapshot(&self, sent: &BTreeSet<ErrorId>, event: Option<&Event>) -> Snapshot {
-        let InstanceGuard { control, caller, .. } = &self.instance;
-        let visible_errors = control.see(caller, |state, visibility, stamp| {
-            let mut now = SentState::default();
-            let mut views = Vec::new();
-            for stored_subscription in state
-                .stored_subscriptions()
-                .filter(|stored_subscription| visibility.lists(stored_subscription))
-            {
-                let same = view::subscription(state, visibility, stored_subscription);
-                let mut view = same.clone();
-                stamp.mark(&mut view);
-                now.subscriptions.insert(stored_subscription.id, same);
-                views.push((stored_subscription.id, view));
-            }
-            now.errors = visible_errors(state, visibility).map(|error| error.id).collect();
-            let found = found(state, visibility, |id| !sent.contains(&id));
-            let edits = state.edits();
-            let of = edits.filter(|edit| {
-                visibility.sees(state, edit.requested.partition, &edit.requested.feed)
-            });
-            let snapshot = |edit: &Edit<Entity>| {
-                let body = edit.requested.body.as_ref().map(|body| body.content);
-                (edit.id, (edit.tries, edit.progress.clone(), body))
-            };
-            now.edits = of.map(snapshot).collect();
-            let touched = event.map(|event| {
-                let ids = state.stored_subscriptions().filter(|stored_subscription| {
-                    let subscription = &stored_subscription.subscription;
-                    let of = (subscription.partition(), subscription.feed());
-                    of == (event.partition, &event.feed)
-                });
-                let may = |id: &SubscriptionId| {
-                    let stored_subscription = state.stored_subscription(*id);
-                    stored_subscription.is_some_and(|stored_subscription| match &event.kind {
-                        EventKind::State(_) => visibility.lists(stored_subscription),
-                        EventKind::Sync(_) => visibility.knows(stored_subscription),
-                    })
-                };
-                ids.map(|stored_subscription| stored_subscription.id).filter(may).collect()
-            });
-            Snapshot { now, stamp, views, found, touched: touched.unwrap_or_default() }
+    /// Queues the differences to the state that was sent, around the event that caused them.
+    async fn add_differences(&mut self, event: Option<Arc<Event>>) {
+        let Self { instance: InstanceGuard { control, caller, .. }, sent, .. } = self;
+        let event = event.as_deref();
+        let messages = control.see(caller, |state, visibility, stamp| {
+            sent.differences(state, visibility, event, stamp)
         });
-        visible_errors.await
+        let messages = messages.await;
+        if !matches!(caller, Caller::Person(_)) {
+            self.waiting.extend(messages.into_iter().map(Next::Message));
+        } else if !messages.is_empty() || event.is_some() {
+            self.waiting.push_back(Next::Message(Message::Line("message", json!({}))));
+        }
     }
 
     async fn lines(&mut self, next: Next) -> Result<Option<String>, super::StoreFailed> {
-        let interceptor_handle = &*self.instance.control.0.interceptor_handle;
+        let Self { instance: InstanceGuard { control, caller, .. }, sent, .. } = self;
+        let interceptor_handle = &*control.0.interceptor_handle;
         Ok(match next {
             Next::All => {
-                let Snapshot { now, stamp, views, found, .. } =
-                    self.snapshot(&BTreeSet::new(), None).await;
-                let is_person = matches!(self.instance.caller, Caller::Person(_));
-                let mut all = json!({
-                    "subscriptions": views.into_iter().map(|(_, view)| view).collect::<Vec<_>>(),
-                    "errors": now.errors.iter().map(|id| id.0.to_string()).collect::<Vec<_>>(),
-                    "proxies": styles(),
+                let messages = control.see(caller, |state, visibility, stamp| {
+                    sent.all(state, visibility, &styles(), stamp)
                 });
-                stamp.mark(&mut all);
-                self.sent = now;
-                self.leaving.clear();
-                if is_person {
+                let messages = messages.await;
+                if matches!(caller, Caller::Person(_)) {
                     return Ok(Some("retry: 3000\n\n".to_owned()));
                 }
                 self.waiting.clear();
-                self.waiting.extend(found.into_iter().map(|found| Next::Error(Box::new(found))));
-                self.waiting.push_back(Next::Line("filled", json!({})));
-                Some(line("all", &all))
+                self.waiting.extend(messages.into_iter().map(Next::Message));
+                None
             }
-            Next::Line(name, value) => Some(line(name, &value)),
-            Next::Error(found) => {
+            Next::Message(Message::Line(name, value)) => Some(line(name, &value)),
+            Next::Message(Message::Error(found)) => {
                 let (error, ids) = *found;
                 let view = view::error(&error, &ids);
                 let view = view::with_entities(interceptor_handle, &error.interaction, view).await;
                 // The error may have been cleared meanwhile, and its bytes deleted.
                 view.ok().map(|view| line("error", &view))
             }
-            Next::Event(event, ids) => Some(match &event.kind {
+            Next::Message(Message::Event(event, ids)) => Some(match &event.kind {
                 EventKind::State(change) => {
-                    let sent = |id: &String| {
-                        let view = json!({
-                            "subscription": id,
-                            "status": change.status(),
-                            "timeStamp": change.time.millis(),
-                            "location": change.location.as_str(),
-                        });
-                        line("state", &view)
-                    };
-                    ids.iter().map(sent).collect()
+                    view::state_changes(change, &ids).iter().map(|view| line("state", view)).collect()
                 }
                 EventKind::Sync(interaction) => {
                     let view = view::interaction(interaction, &ids);
@@ -335,10 +193,6 @@ impl EventStream {
             }),
         })
     }
-}
-
-fn is_end(event: &Event) -> bool {
-    matches!(&event.kind, EventKind::State(change) if change.state == Stands::Closed)
 }
 
 fn line(name: &str, value: &Value) -> String {

@@ -134,7 +134,7 @@ impl Control {
         &self,
         caller: &Caller,
         held: BTreeSet<interceptor::SubscriptionId>,
-        inspect: impl FnOnce(&interceptor::State, &Visibility<'_>, Stamp) -> T,
+        inspect: impl FnOnce(&interceptor::State, &Visibility<'_>, Stamp<'_>) -> T,
     ) -> T {
         let visibility = Visibility { caller, held };
         let mut inspect = Some(inspect);
@@ -142,7 +142,7 @@ impl Control {
         self.0.interceptor_handle.inspect(&mut |state| {
             if let Some(inspect) = inspect.take() {
                 let number = self.0.snapshots.fetch_add(1, Ordering::Relaxed);
-                let stamp = Stamp { number, count: Arc::clone(&self.0.count) };
+                let stamp = Stamp { number, count: &self.0.count };
                 seen = Some(inspect(state, &visibility, stamp));
             }
         });
@@ -153,7 +153,7 @@ impl Control {
     async fn see<T>(
         &self,
         caller: &Caller,
-        inspect: impl FnOnce(&interceptor::State, &Visibility<'_>, Stamp) -> T,
+        inspect: impl FnOnce(&interceptor::State, &Visibility<'_>, Stamp<'_>) -> T,
     ) -> T {
         let held = self.0.holds.lock().await.of(caller);
         self.inspect(caller, held, inspect)

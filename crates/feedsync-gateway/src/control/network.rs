@@ -6,6 +6,7 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
+use feedsync_bitsy::view::Audience as _;
 use feedsync_bitsy::interceptor::Policy;
 use feedsync_http::Problem;
 use http::HeaderMap;

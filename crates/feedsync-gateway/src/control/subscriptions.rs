@@ -8,6 +8,7 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Response};
+use feedsync_bitsy::view::Audience as _;
 use feedsync_bitsy::interceptor::{self, ControlError, Step, SubscriptionId};
 use feedsync_bitsy::location::Location;
 use feedsync_bitsy::subscription::Holder;

@@ -10,6 +10,6 @@ mod subscription;
 pub(crate) use edit::{edit, edit_value, shown, shown_value};
 pub(crate) use error::{error, error_value};
 pub use fields::Damaged;
-pub(crate) use fields::{Fields, bytes_of, content_value, partition_text};
+pub(crate) use fields::{Fields, bytes_of, content_value, header_list, partition_text};
 pub(crate) use resource::{AddressRow, belonging, belonging_value};
 pub(crate) use subscription::{subscription, subscription_value};

@@ -67,6 +67,15 @@ impl Store {
         writes::Writer { loaded, state_rows, is_edited: &is_edited }.write(pending)
     }
 
+    /// Contents of the stored representations of an address, by partition.
+    pub fn representations(
+        &self,
+        location: &Location,
+    ) -> Result<Vec<(Partition, Content)>, ReadError> {
+        let row = self.loaded.address(location)?;
+        Ok(row.representations.iter().map(|(partition, it)| (*partition, it.content)).collect())
+    }
+
     /// Removes rows and contents from memory if there are many. To be called between decisions.
     pub fn trim(&mut self) {
         self.loaded.trim();

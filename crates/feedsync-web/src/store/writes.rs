@@ -41,8 +41,8 @@ impl PendingStep {
     }
 
     /// The step.
-    pub fn step(&self) -> &Step {
-        &self.step
+    pub fn into_step(self) -> Step {
+        self.step
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) async fn read(
     };
     let frame = Frame::of(person(&caller)?, said, String::new());
     let errors = control.errors(&caller, |_| true).await;
-    let row = |(error, _): &super::super::errors::VisibleError| Row {
+    let row = |(error, _): &feedsync_bitsy::view::VisibleError| Row {
         id: error.id.0,
         status: error.interaction.status.to_string(),
         method: error.interaction.method.clone(),

@@ -1,0 +1,135 @@
+//! The state and the stored data of a worker, which change together.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::interceptor::{Context, Digest, Event, Settings, State, Step, TaskId};
+use feedsync_bitsy::location::Location;
+use feedsync_bitsy::time::Time;
+
+use crate::codec::Damaged;
+use crate::store::{Found, Needed, PendingStep, ReadError, Store, Writes};
+
+/// Number of low bits in the number of a task that count the tasks since the last restoration.
+const TASK_BITS: u32 = 32;
+
+/// Time and random bits of a decision.
+#[derive(Debug, Clone, Copy)]
+pub struct Circumstances {
+    /// Present time.
+    pub now: Time,
+    /// Random bits.
+    pub random: u128,
+}
+
+/// Makes decisions one at a time. The step of a decision is [written](Self::writes) and [committed](Self::committed)
+/// before the next decision that changes something.
+#[derive(Debug)]
+pub struct Engine {
+    settings: Settings,
+    state: State,
+    store: Store,
+    pending: Option<PendingStep>,
+    restorations: u64,
+    /// First task that was not begun by a committed step.
+    begun: TaskId,
+}
+
+impl Engine {
+    /// Restores the state from the rows whose keys begin with [`STATE`](crate::STATE).
+    pub fn restored(settings: Settings, rows: &BTreeMap<String, String>) -> Result<Self, Damaged> {
+        let (store, rows) = Store::restored(rows)?;
+        let state = State::restored(settings, rows);
+        let begun = state.next_task();
+        Ok(Self { settings, state, store, pending: None, restorations: 0, begun })
+    }
+
+    /// Restores the state again after a step could not be committed. Running requests for edits stay known.
+    pub fn restore(&mut self, rows: &BTreeMap<String, String>) -> Result<(), Damaged> {
+        let (store, rows) = Store::restored(rows)?;
+        self.restorations += 1;
+        let mut state = State::restored(self.settings, rows);
+        state.name_tasks_from(self.restorations << TASK_BITS);
+        let before = std::mem::replace(&mut self.state, state);
+        self.state.take_over(before, self.begun);
+        self.begun = self.state.next_task();
+        self.store = store;
+        self.pending = None;
+        Ok(())
+    }
+
+    /// The state. It includes the step of the last decision, even if that is not committed yet.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Makes a decision that changes nothing.
+    pub fn read<R>(
+        &self,
+        with: Circumstances,
+        read: impl FnOnce(&State, Context<'_, Store>) -> Result<R, ReadError>,
+    ) -> Result<R, ReadError> {
+        let Circumstances { now, random } = with;
+        read(&self.state, Context { stored: &self.store, random, now })
+    }
+
+    /// Makes a decision whose step is to be committed. If data are missing, nothing has changed, and the decision is
+    /// repeated once they are there.
+    pub fn change<R>(
+        &mut self,
+        with: Circumstances,
+        change: impl FnOnce(&mut State, Context<'_, Store>) -> Result<(R, Step), ReadError>,
+    ) -> Result<R, ReadError> {
+        let Circumstances { now, random } = with;
+        let context = Context { stored: &self.store, random, now };
+        let (result, step) = change(&mut self.state, context)?;
+        self.pending = Some(PendingStep::new(step));
+        Ok(result)
+    }
+
+    /// Rows to write for the step of the last decision; none if there is nothing to write. If data are missing, the
+    /// call is repeated once they are there.
+    pub fn writes(&mut self) -> Result<Option<Writes>, ReadError> {
+        let Self { state, store, pending, .. } = self;
+        let Some(pending) = pending else { return Ok(None) };
+        let is_edited = |partition: Partition, location: &Location| {
+            let mut edits = state.edits();
+            let edited = (partition, location);
+            edits.any(|edit| (edit.requested.partition, &edit.requested.resource) == edited)
+        };
+        let writes = store.write(pending, is_edited)?;
+        Ok((!writes.is_empty() || writes.is_durable).then_some(writes))
+    }
+
+    /// Notes that the step of the last decision is committed, and returns its events.
+    pub fn committed(&mut self) -> Vec<Event> {
+        let Some(pending) = self.pending.take() else { return Vec::new() };
+        let step = pending.into_step();
+        if step.is_durable {
+            self.state.synced();
+        }
+        self.begun = self.state.next_task();
+        self.store.trim();
+        step.events
+    }
+
+    /// Notes whether a request reached its server. This is not stored.
+    pub fn reached(&mut self, location: &Location, did: bool, with: Circumstances) {
+        self.state.reached(location, did, with.now, with.random as u64);
+    }
+
+    /// Adds data that were missing.
+    pub fn add(&mut self, needed: Needed, found: Found) -> Result<(), ReadError> {
+        self.store.add(needed, found)
+    }
+
+    /// Keeps received bytes in memory, so that decisions need not load them.
+    pub fn keep_content(&mut self, digest: Digest, bytes: Vec<u8>) {
+        self.store.keep_content(digest, bytes);
+    }
+
+    /// Contents that the state needs, which are not all referred to by rows.
+    pub fn needed(&self) -> BTreeSet<Digest> {
+        self.state.needed().collect()
+    }
+}

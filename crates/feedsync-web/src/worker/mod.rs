@@ -1,0 +1,210 @@
+//! The worker as a function from commands to results, both JSON, without access to anything else.
+//!
+//! The script of the worker sends a command. The result is one of these:
+//!
+//! - `missing`: data to load. The script adds them, and sends the same command again.
+//! - `writes`: rows to commit in one transaction, or `null`. The script commits them and sends `committed`, or restores
+//!   the worker if that fails. Only then does it act on `result`. At most one command that changes something is under
+//!   way at a time.
+//! - `result` alone: the command changes nothing.
+
+mod answers;
+mod control;
+mod edits;
+mod pages;
+mod reads;
+mod tasks;
+mod values;
+
+use std::collections::BTreeMap;
+
+use feedsync_bitsy::interceptor::{Digest, Settings};
+use feedsync_bitsy::time::Time;
+use serde_json::{Value, json};
+
+use crate::codec::{Damaged, Fields, bytes_of};
+use crate::engine::{Circumstances, Engine};
+use crate::store::{Found, Needed, Range, ReadError, Writes};
+use edits::Forwarding;
+use pages::Pages;
+
+/// A worker.
+#[derive(Debug)]
+pub struct Worker {
+    engine: Engine,
+    pages: Pages,
+    /// Result of the decision whose step is being written.
+    decided: Option<Value>,
+    /// Edits that are sent while their applications wait.
+    forwarding: BTreeMap<u64, Forwarding>,
+    next_forwarding: u64,
+    /// Bytes of the last response that is combined from several contents.
+    composed: Option<Vec<u8>>,
+}
+
+/// Reason why a command has no result yet.
+#[derive(Debug, thiserror::Error)]
+enum CommandError {
+    /// Data are missing or damaged.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The command cannot be read. This is a fault of the script.
+    #[error("the command cannot be read: {0}")]
+    Invalid(#[from] Damaged),
+}
+
+impl Worker {
+    /// Restores a worker from the rows whose keys begin with [`STATE`](crate::STATE).
+    pub fn restored(rows: &BTreeMap<String, String>) -> Result<Self, Damaged> {
+        Ok(Self {
+            engine: Engine::restored(Settings::default(), rows)?,
+            pages: Pages::restored(rows)?,
+            decided: None,
+            forwarding: BTreeMap::new(),
+            next_forwarding: 1,
+            composed: None,
+        })
+    }
+
+    /// Restores the worker again after its writes could not be committed.
+    pub fn restore(&mut self, rows: &BTreeMap<String, String>) -> Result<(), Damaged> {
+        self.decided = None;
+        self.engine.restore(rows)?;
+        self.pages.restore(rows)
+    }
+
+    /// Carries out a command.
+    pub fn run(&mut self, command: &Value) -> Value {
+        match self.result(command) {
+            Ok(value) => value,
+            Err(CommandError::Read(ReadError::Missing(needed))) => {
+                json!({ "missing": range_value(&needed.range()), "needed": needed_value(&needed) })
+            }
+            Err(CommandError::Read(ReadError::Lost(content))) => {
+                json!({ "lost": content.digest.to_string() })
+            }
+            Err(error) => json!({ "failed": error.to_string() }),
+        }
+    }
+
+    /// Adds data that a command lacked: `needed` as it was returned, and what was found.
+    pub fn add(&mut self, needed: &Value, found: Found) -> Result<(), ReadError> {
+        self.engine.add(read_needed(needed)?, found)
+    }
+
+    /// Keeps received bytes in memory, so that commands need not load them.
+    pub fn keep_content(&mut self, digest: &str, bytes: Vec<u8>) {
+        if let Some(digest) = bytes_of(digest) {
+            self.engine.keep_content(Digest(digest), bytes);
+        }
+    }
+
+    /// Takes the bytes of the response of the last command, if it has `composed`.
+    pub fn take_composed(&mut self) -> Vec<u8> {
+        self.composed.take().unwrap_or_default()
+    }
+
+    fn result(&mut self, command: &Value) -> Result<Value, CommandError> {
+        let of = Fields(command);
+        let with = Circumstances {
+            now: Time::from_millis(of.number("now")?),
+            random: values::random(of)?,
+        };
+        let name = of.text("do")?;
+        if let Some(result) = self.read(name, of, with)? {
+            return Ok(json!({ "result": result }));
+        }
+        if self.decided.is_none() {
+            self.decided = Some(self.change(name, of, with)?);
+        }
+        let writes = self.engine.writes()?;
+        let writes = self.pages.add_writes(writes);
+        let result = self.decided.take();
+        Ok(json!({ "result": result, "writes": writes.as_ref().map(writes_value) }))
+    }
+
+    /// Carries out a command that changes nothing; none if it may change something.
+    fn read(
+        &mut self,
+        name: &str,
+        of: Fields<'_>,
+        with: Circumstances,
+    ) -> Result<Option<Value>, CommandError> {
+        Ok(Some(match name {
+            "request" => self.request(of, with)?,
+            "committed" => self.committed(),
+            "needed" => {
+                self.engine.needed().iter().map(|digest| json!(digest.to_string())).collect()
+            }
+            "sweep" => reads::sweep(of, &self.engine.needed())?,
+            "messages" => self.messages(with)?,
+            "connect" => self.connect(of)?,
+            "disconnect" => self.disconnect(of)?,
+            "reached" => self.reached(of, with)?,
+            "next-wake" => {
+                let time = self.engine.state().next_wake(with.now);
+                json!(time.map(|time| time.millis()))
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Carries out a command whose changes are to be committed.
+    fn change(
+        &mut self,
+        name: &str,
+        of: Fields<'_>,
+        with: Circumstances,
+    ) -> Result<Value, CommandError> {
+        match name {
+            "edit" => self.edit(of, with),
+            "forwarded" => self.forwarded(of, with),
+            "passed" => self.passed(of, with),
+            "begin" => self.begin(of, with),
+            "finished" => self.finished(of, with),
+            "damaged" => self.damaged(of, with),
+            "control" => self.control(of, with),
+            other => Err(Damaged::new("do", format_args!("there is no command {other}")).into()),
+        }
+    }
+}
+
+fn writes_value(writes: &Writes) -> Value {
+    let rows: Value = writes.rows.iter().map(|(key, text)| json!([key, text])).collect();
+    let contents = writes.contents.iter().map(|content| json!(content.digest.to_string()));
+    let contents: Value = contents.collect();
+    json!({ "rows": rows, "contents": contents, "isDurable": writes.is_durable })
+}
+
+fn range_value(range: &Range) -> Value {
+    match range {
+        Range::Row(key) => json!({ "row": key }),
+        Range::Prefix(prefix) => json!({ "prefix": prefix }),
+        Range::Content(digest) => json!({ "content": digest.to_string() }),
+    }
+}
+
+fn needed_value(needed: &Needed) -> Value {
+    use crate::codec::{content_value, partition_text};
+    match needed {
+        Needed::Address(location) => json!({ "address": location.as_str() }),
+        Needed::Feed(partition, feed) => {
+            json!({ "partition": partition_text(*partition), "feed": feed.as_str() })
+        }
+        Needed::Partition(partition) => json!({ "partition": partition_text(*partition) }),
+        Needed::Content(content) => json!({ "content": content_value(content) }),
+    }
+}
+
+fn read_needed(value: &Value) -> Result<Needed, Damaged> {
+    let of = Fields(value);
+    Ok(if of.optional("address").is_some() {
+        Needed::Address(of.location("address")?)
+    } else if of.optional("content").is_some() {
+        Needed::Content(of.content("content")?)
+    } else if of.optional("feed").is_some() {
+        Needed::Feed(of.partition("partition")?, of.location("feed")?)
+    } else {
+        Needed::Partition(of.partition("partition")?)
+    })
+}

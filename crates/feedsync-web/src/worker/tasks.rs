@@ -1,0 +1,96 @@
+//! Requests of the worker itself.
+
+use feedsync_bitsy::interceptor::{Content, Digest, Outcome, Task, TaskId};
+use feedsync_bitsy::location::Location;
+use http::header::COOKIE;
+use serde_json::{Value, json};
+
+use super::{CommandError, Worker, values};
+use crate::codec::{Damaged, Fields, bytes_of, content_value, header_list, partition_text};
+use crate::engine::Circumstances;
+
+/// Maximum number of concurrent requests.
+const MAX_CONCURRENT: usize = 6;
+
+impl Worker {
+    /// Begins the requests that are due.
+    pub(super) fn begin(
+        &mut self,
+        _: Fields<'_>,
+        with: Circumstances,
+    ) -> Result<Value, CommandError> {
+        let (tasks, next) = self.engine.change(with, |state, cx| {
+            let (tasks, step) = state.begin(cx, MAX_CONCURRENT)?;
+            Ok(((tasks, state.next_wake(cx.now)), step))
+        })?;
+        let tasks: Value = tasks.iter().map(task_value).collect();
+        Ok(json!({ "tasks": tasks, "nextWake": next.map(|time| time.millis()) }))
+    }
+
+    /// Notes the outcome of a request: a `response`, `noSpace`, or neither if there was no response.
+    pub(super) fn finished(
+        &mut self,
+        of: Fields<'_>,
+        with: Circumstances,
+    ) -> Result<Value, CommandError> {
+        let id = of.text("id")?;
+        let id = id.parse().map(TaskId).map_err(|error| Damaged::new("id", error))?;
+        let outcome = match of.optional("response") {
+            Some(response) => {
+                let values::ServerResponse { status, headers, content } =
+                    values::response(response)?;
+                let content = content.unwrap_or_else(|| Content::of(b""));
+                Outcome::ServerResponse { status, headers, content }
+            }
+            None if of.optional("noSpace").is_some() => Outcome::OutOfSpace,
+            None => Outcome::Lost { perhaps_arrived: of.flag("perhapsArrived")? },
+        };
+        self.engine.change(with, |state, cx| {
+            let step = state.finished(cx, id, outcome)?;
+            Ok(((), step))
+        })?;
+        Ok(Value::Null)
+    }
+
+    /// Handles contents whose bytes are gone: their `digests`, and the keys of the rows that refer to them.
+    pub(super) fn damaged(
+        &mut self,
+        of: Fields<'_>,
+        with: Circumstances,
+    ) -> Result<Value, CommandError> {
+        let digest = |value: &Value| value.as_str().and_then(bytes_of).map(Digest);
+        let digests: Vec<Digest> = of.list("digests")?.iter().filter_map(digest).collect();
+        let address = |value: &Value| -> Option<Location> {
+            value.as_str()?.split_once(" a/")?.1.parse().ok()
+        };
+        let locations: Vec<Location> = of.list("uses")?.iter().filter_map(address).collect();
+        self.engine.change(with, |state, cx| {
+            let mut addresses = Vec::new();
+            for location in &locations {
+                for (partition, content) in cx.stored.representations(location)? {
+                    if digests.contains(&content.digest) {
+                        addresses.push((partition, location.clone()));
+                    }
+                }
+            }
+            let step = state.damaged(cx, |it| digests.contains(it), addresses)?;
+            Ok(((), step))
+        })?;
+        Ok(Value::Null)
+    }
+}
+
+fn task_value(task: &Task) -> Value {
+    let mut headers = task.headers.clone();
+    // The browser has the cookies; the registered one only names the partition.
+    let with_credentials = headers.remove(COOKIE).is_some();
+    json!({
+        "id": task.id.0.to_string(),
+        "partition": partition_text(task.partition),
+        "method": task.method.as_str(),
+        "url": task.location.as_str(),
+        "headers": header_list(&headers),
+        "body": task.body.as_ref().map(content_value),
+        "withCredentials": with_credentials,
+    })
+}
