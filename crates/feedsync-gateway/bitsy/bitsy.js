@@ -1,17 +1,19 @@
 // The ECMAScript binding of BITSY 0.3.1 (appendix C, as corrected in bitsy.webidl): defines `bitsy`.
 //
-// The specified interface is synchronous. Reads come from a mirror in this page, which the gateway updates by
-// Server-Sent Events. A change applies to the mirror at once, and is sent to the gateway in the order of the
-// calls. The promise `bitsy.ready` is fulfilled once the mirror is filled.
+// The specified interface is synchronous. Reads come from a mirror in this page, which a gateway or a Service Worker
+// keeps up to date. A change applies to the mirror at once, and is sent there in the order of the calls. The promise
+// `bitsy.ready` is fulfilled once the mirror is filled.
 "use strict";
 (() => {
   if (globalThis.bitsy) return;
 
-  // The gateway fills in both when it serves this file. A copy finds the gateway by the address of the script.
+  // The gateway fills in these two when it serves this file. A copy finds the gateway by the address of the script.
   const CONTROL = /*control*/ null;
   const PROXIES = /*proxies*/ [];
+  // Filled in for the package of the Service Worker. A page then says with `bitsy.register` what it uses.
+  const REGISTERS = /*registers*/ false;
   const script = globalThis.document?.currentScript?.src;
-  const control = CONTROL ?? (script ? new URL(script).origin : "http://127.0.0.1:5024");
+  let control = CONTROL ?? (script ? new URL(script).origin : "http://127.0.0.1:5024");
 
   const [PAUSED, FETCHING, WAITING, READY, CLOSED] = [0, 1, 2, 3, 4];
   const DEFAULT_INTERVAL = 30;
@@ -458,7 +460,7 @@
     if (key !== KEY) throw new TypeError("Illegal constructor");
   }
 
-  // ---- The gateway ------------------------------------------------------------------------------------
+  // ---- Requests and messages ---------------------------------------------------------------------------
 
   class GatewayError extends globalThis.Error {
     constructor(status, message) {
@@ -478,35 +480,23 @@
   ready.catch(() => {});
   let last = ready;
 
-  // Sends a request to the gateway after all earlier requests were answered. Fails if its path is gone by then.
+  // The gateway or the worker: `send` returns the status and the body of an answer.
+  let peer;
+  let chosen;
+  const choice = new Promise((resolve) => { chosen = resolve; });
+
+  // Sends a request after all earlier requests were answered. Fails if its path is gone by then.
   function ask(method, path, body) {
     const answer = last.then(async () => {
       const at = path();
       if (!at) throw new GatewayError(0, "the subscription was not made");
-      const request = { method, credentials: "omit", headers: {}, cache: "no-store" };
-      if (body !== undefined) {
-        request.headers["content-type"] = "application/json";
-        request.body = JSON.stringify(body);
-      }
-      return read(await reach(`${control}${at}?page=${page}`, request));
+      await choice;
+      const { status, body: said } = await peer.send(method, at, body);
+      if (status < 400) return said;
+      throw new GatewayError(status, said?.detail ?? `the answer has the status ${status}`);
     });
     last = answer.catch(() => {});
     return answer;
-  }
-
-  async function reach(url, request) {
-    try {
-      return await fetch(url, request);
-    } catch {
-      throw new GatewayError(0, `the gateway at ${control} does not respond, or does not allow this page`);
-    }
-  }
-
-  async function read(answer) {
-    if (answer.status === 204) return null;
-    const said = await answer.json().catch(() => null);
-    if (answer.ok) return said;
-    throw new GatewayError(answer.status, said?.detail ?? `the gateway answered ${answer.status}`);
   }
 
   // Identifier of the current run of the gateway, which scopes the stamps of its messages, and of the run
@@ -587,6 +577,28 @@
     for (const { missed } of building) if (missed.length < 1000) missed.push({ ids, to });
   }
 
+  // ---- The gateway ------------------------------------------------------------------------------------
+
+  // Number of failed attempts after which a page learns that there is no gateway. More attempts follow.
+  const MAX_FAILURES = 3;
+
+  const gateway = {
+    async send(method, path, body) {
+      const request = { method, credentials: "omit", headers: {}, cache: "no-store" };
+      if (body !== undefined) {
+        request.headers["content-type"] = "application/json";
+        request.body = JSON.stringify(body);
+      }
+      let answer;
+      try {
+        answer = await fetch(`${control}${path}?page=${page}`, request);
+      } catch {
+        throw new GatewayError(0, `the gateway at ${control} does not respond, or does not allow this page`);
+      }
+      return { status: answer.status, body: await answer.json().catch(() => null) };
+    },
+  };
+
   // Follows the events of the gateway, and reconnects after failures.
   async function follow() {
     for (let failures = 0; ; failures += 1) {
@@ -595,7 +607,8 @@
           credentials: "omit", cache: "no-store", headers: { accept: "text/event-stream" },
         });
         if (answer.status >= 400 && answer.status < 500 && answer.status !== 429) {
-          return refused(await read(answer).catch((failure) => failure));
+          const said = await answer.json().catch(() => null);
+          return refused(new GatewayError(answer.status, said?.detail ?? `the gateway answered ${answer.status}`));
         }
         if (answer.ok) {
           await listen(answer.body.getReader(), () => { failures = 0; });
@@ -605,7 +618,11 @@
         if (failures > 0 && await isThere()) {
           return refused(new GatewayError(403, `the gateway at ${control} does not allow this page: start it with --allow-origin`));
         }
-        if (failures === 1) console.warn(`bitsy: the gateway at ${control} does not respond`);
+        if (failures === MAX_FAILURES) {
+          const why = `the gateway at ${control} does not respond`;
+          console.warn(`bitsy: ${why}`);
+          refused(new GatewayError(0, why));
+        }
       }
       const pause = Math.min(200 * 2 ** Math.min(failures, 8), 10_000);
       await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random() / 2)));
@@ -639,6 +656,80 @@
     }
   }
 
+  // ---- The Service Worker -----------------------------------------------------------------------------
+
+  // Interval between two messages that keep the worker alive while this page is open, in milliseconds.
+  const PING_INTERVAL = 20_000;
+  const MESSAGE_TIMEOUT = 30_000;
+
+  const worker = {
+    async send(method, path, body) {
+      return message({ bitsy: "ask", method, path, body });
+    },
+  };
+
+  // Sends a message to the worker, and returns its answer.
+  async function message(data) {
+    const { active } = await navigator.serviceWorker.ready;
+    return new Promise((resolve, reject) => {
+      const { port1, port2 } = new MessageChannel();
+      const late = setTimeout(() => reject(new GatewayError(0, "the worker does not respond")), MESSAGE_TIMEOUT);
+      port1.onmessage = ({ data: { value, failure } }) => {
+        clearTimeout(late);
+        port1.close();
+        if (failure === undefined) resolve(value);
+        else reject(new GatewayError(0, failure));
+      };
+      active.postMessage(data, [port2]);
+    });
+  }
+
+  // Registers the worker, and follows its messages.
+  async function beginWorker(url, { shell = [], partition, scope }) {
+    const container = globalThis.navigator?.serviceWorker;
+    if (!container) throw new GatewayError(0, "this browser, or this page, has no Service Workers: https is needed");
+    await container.register(url, scope === undefined ? {} : { scope });
+    await container.ready;
+    if (!container.controller) {
+      await new Promise((resolve) => container.addEventListener("controllerchange", resolve, { once: true }));
+    }
+    const connect = () => message({ bitsy: "connect", partition });
+    container.addEventListener("message", ({ data }) => {
+      if (data?.bitsy === "restarted") connect().catch(complain);
+      else heard[data?.bitsy]?.(data.value);
+    });
+    container.startMessages?.();
+    await connect();
+    const files = shell.map((file) => new URL(file, document.baseURI).href);
+    message({ bitsy: "shell", urls: files }).catch(complain);
+    addEventListener("online", () => message({ bitsy: "online" }).catch(complain));
+    setInterval(() => message({ bitsy: "ping" }).catch(() => {}), PING_INTERVAL);
+  }
+
+  // Says what this page uses: the worker at this address, or the gateway of the options if it responds.
+  async function register(url, options = {}) {
+    if (peer) return ready.then(() => bitsy);
+    if (options.gateway) {
+      control = String(options.gateway).replace(/\/$/, "");
+      if (await isThere()) {
+        peer = gateway;
+        chosen();
+        follow();
+        await ready;
+        return bitsy;
+      }
+    }
+    peer = worker;
+    try {
+      await beginWorker(url, options);
+    } catch (failure) {
+      refused(failure);
+    }
+    chosen();
+    await ready;
+    return bitsy;
+  }
+
   let proxies = new StringList(KEY, PROXIES);
 
   const bitsy = {
@@ -649,7 +740,11 @@
     subscriptionBuilder: () => new SubscriptionBuilder(KEY),
     Subscription, SubscriptionBuilder, SubscriptionList, Event, StateChangeEvent, SyncEvent,
     Error: SyncError, ErrorList, GatewayError,
+    ...(REGISTERS ? { register } : {}),
   };
   Object.defineProperty(globalThis, "bitsy", { value: Object.freeze(bitsy), enumerable: true });
+  if (REGISTERS) return;
+  peer = gateway;
+  chosen();
   follow();
 })();

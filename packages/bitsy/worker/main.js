@@ -1,0 +1,59 @@
+// Begins the worker. Listeners are added in the first turn; the decision core is loaded when it is needed.
+
+const CODE = `bitsy-code-${self.BITSY_VERSION}`;
+const WASM = new URL("bitsy_bg.wasm", self.location.href).href;
+
+let opening = null;
+
+function opened() {
+  opening ??= Core.open().catch((error) => {
+    opening = null;
+    throw error;
+  });
+  return opening;
+}
+
+// The class of the decision core, from the copy of its code.
+async function decisions() {
+  const cache = await caches.open(CODE);
+  let code = await cache.match(WASM);
+  if (!code) {
+    await cache.add(WASM);
+    code = await cache.match(WASM);
+  }
+  await wasm_bindgen({ module_or_path: code });
+  return wasm_bindgen.BitsyCore;
+}
+
+self.addEventListener("install", (event) => {
+  event.waitUntil((async () => {
+    await (await caches.open(CODE)).add(new Request(WASM, { cache: "reload" }));
+    await self.skipWaiting();
+  })());
+});
+
+self.addEventListener("activate", (event) => {
+  event.waitUntil((async () => {
+    for (const name of await caches.keys()) {
+      if (name.startsWith("bitsy-code-") && name !== CODE) await caches.delete(name);
+    }
+    await self.clients.claim();
+    await drain();
+  })().catch(complain));
+});
+
+self.addEventListener("fetch", (event) => {
+  if (!/^https?:/.test(event.request.url)) return;
+  // A request that only the HTTP cache may answer is left to the browser.
+  if (event.request.cache === "only-if-cached" && event.request.mode !== "same-origin") return;
+  event.respondWith(respond(event));
+});
+
+self.addEventListener("message", onMessage);
+self.addEventListener("sync", (event) => event.waitUntil(drain()));
+self.addEventListener("online", () => drain().catch(complain));
+
+// Pages begin anew after a restart of the worker.
+self.clients.matchAll({ includeUncontrolled: true }).then((clients) => {
+  for (const client of clients) client.postMessage({ bitsy: "restarted" });
+});
