@@ -1,8 +1,11 @@
 //! The `charset` of a media type (RFC 7303).
 
+#[cfg(feature = "encodings")]
 use encoding_rs::{Encoding, UTF_8};
 
+#[cfg(feature = "encodings")]
 use crate::options::{Mode, ReadOptions};
+#[cfg(feature = "encodings")]
 use crate::xml::{declared_encoding, declared_span, decode};
 
 /// Finds the parameter `charset` of a media type.
@@ -26,6 +29,7 @@ pub fn charset(media_type: &str) -> Option<&str> {
 /// decoded by its own declaration is returned unchanged. The exception is a media type that names UTF-8 for a
 /// document that is entirely valid UTF-8. JSON is always UTF-8 (RFC 8259, 8.1). A document that cannot be decoded is
 /// returned unchanged.
+#[cfg(feature = "encodings")]
 pub fn with_charset(bytes: Vec<u8>, media_type: Option<&str>, mode: Mode) -> Vec<u8> {
     let is_json = bytes.trim_ascii_start().first().is_some_and(|byte| b"{[".contains(byte));
     let named = media_type.and_then(charset).filter(|_| !is_json);
@@ -52,7 +56,7 @@ pub fn with_charset(bytes: Vec<u8>, media_type: Option<&str>, mode: Mode) -> Vec
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "encodings"))]
 mod tests {
     use encoding_rs::{GB18030, KOI8_R, SHIFT_JIS, WINDOWS_1251, WINDOWS_1252};
 

@@ -4,6 +4,9 @@
 //! Bytes are read to a [`feedsync_core::Feed`], and a feed is written to bytes. Parts that were not
 //! edited are written unchanged. Input that cannot be read is refused with line and column.
 
+// Some parts are used by the reader of published feeds alone.
+#![cfg_attr(not(feature = "encodings"), allow(dead_code, unused_imports))]
+
 mod app;
 mod atom;
 mod blobs;
@@ -42,6 +45,7 @@ mod payload;
 mod plain;
 mod pox;
 mod proxy_configuration;
+#[cfg(feature = "encodings")]
 mod published;
 #[cfg(test)]
 mod random;
@@ -71,7 +75,9 @@ pub use app::{
 };
 pub use blobs::{Blob, blobs, member as blobs_member, with_blob};
 pub use categories::{CategoryList, read_categories};
-pub use charset::{charset, with_charset};
+pub use charset::charset;
+#[cfg(feature = "encodings")]
+pub use charset::with_charset;
 pub use compose::{compose, is_iri};
 pub use control::is_draft;
 pub use date::to_rfc822 as http_date;
@@ -95,6 +101,7 @@ pub use outline_move::{MoveError, move_outline, with_last_position};
 pub use outlines::{Nested, OutlinePosition, nest};
 pub use plain::{Plain, read_item, read_plain};
 pub use proxy_configuration::{PROXY_TYPE, ProxyNamespace, ProxyStyle, read_proxy_configuration};
+#[cfg(feature = "encodings")]
 pub use published::{PollingHints, PublishedFeed, read_published};
 pub use read::{detect, read};
 pub use read_payload::{PayloadError, empty_payload, read_payload};

@@ -69,7 +69,7 @@ fn read_rows(rows: &str) -> Result<Vec<(String, String)>, JsError> {
 
 /// Makes panics visible in the console of the browser.
 #[wasm_bindgen(start)]
-pub fn start() {
+pub(crate) fn start() {
     std::panic::set_hook(Box::new(|panic| {
         let text = JsValue::from_str(&panic.to_string());
         report(&text);

@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use encoding_rs::EncoderResult;
-
 use super::encoding::{Encoding, Scheme, declared_span};
 use super::reader::{Reader, Token};
 use crate::options::{Limits, Mode};
@@ -39,7 +37,7 @@ impl Encoding {
                     out.push(u8::try_from(character).ok().filter(|_| self.has(character))?);
                 }
             }
-            Scheme::Other(encoding) => encode_other(encoding, text, &mut out)?,
+            Scheme::Other(encoding) => encoding.encode(text, &mut out)?,
         }
         Some(out)
     }
@@ -50,35 +48,7 @@ impl Encoding {
             Scheme::Utf8 | Scheme::Utf16 { .. } => true,
             Scheme::Latin1 => u32::from(character) < 256,
             Scheme::Ascii => false,
-            Scheme::Other(encoding) => {
-                let mut text = [0; 4];
-                let mut bytes = [0; 32];
-                let (result, _, _) = encoding.new_encoder().encode_from_utf8_without_replacement(
-                    character.encode_utf8(&mut text),
-                    &mut bytes,
-                    true,
-                );
-                result == EncoderResult::InputEmpty
-            }
-        }
-    }
-}
-
-fn encode_other(
-    encoding: &'static encoding_rs::Encoding,
-    text: &str,
-    out: &mut Vec<u8>,
-) -> Option<()> {
-    let mut encoder = encoding.new_encoder();
-    let mut rest = text;
-    loop {
-        out.reserve(encoder.max_buffer_length_from_utf8_without_replacement(rest.len())?);
-        let (result, read) = encoder.encode_from_utf8_to_vec_without_replacement(rest, out, true);
-        rest = &rest[read..];
-        match result {
-            EncoderResult::InputEmpty => return Some(()),
-            EncoderResult::OutputFull => {}
-            EncoderResult::Unmappable(_) => return None,
+            Scheme::Other(encoding) => encoding.has(character),
         }
     }
 }

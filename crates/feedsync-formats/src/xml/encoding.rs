@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use encoding_rs::DecoderResult;
-
 use super::attributes::skip_space;
+use super::legacy::Legacy;
 use crate::diagnostic::ReadError;
 use crate::options::{Mode, ReadOptions};
 
@@ -25,7 +24,7 @@ pub(super) enum Scheme {
     /// ISO-8859-1 as defined by its standard. It is not treated as an alias of windows-1252.
     Latin1,
     Ascii,
-    Other(&'static encoding_rs::Encoding),
+    Other(Legacy),
 }
 
 impl Encoding {
@@ -52,10 +51,13 @@ pub(crate) fn decode<'a>(
         Scheme::Utf16 { big_endian } => Cow::Owned(decode_utf16(rest, skipped, big_endian)?),
         Scheme::Ascii => match rest.iter().position(|byte| !byte.is_ascii()) {
             Some(index) => return Err(ill_encoded(skipped + index, "US-ASCII")),
-            None => encoding_rs::mem::decode_latin1(rest),
+            None => latin1(rest),
         },
-        Scheme::Latin1 => encoding_rs::mem::decode_latin1(rest),
-        Scheme::Other(other) => Cow::Owned(decode_other(rest, skipped, other)?),
+        Scheme::Latin1 => latin1(rest),
+        Scheme::Other(other) => {
+            let text = other.decode(rest);
+            Cow::Owned(text.map_err(|offset| ill_encoded(skipped + offset, other.name()))?)
+        }
     };
     if text.len() > limit {
         return Err(ReadError::TooLarge { limit });
@@ -85,27 +87,11 @@ fn decode_utf16(bytes: &[u8], skipped: usize, big_endian: bool) -> Result<String
     if odd { Err(ill_encoded(offset, name)) } else { Ok(text) }
 }
 
-fn decode_other(
-    bytes: &[u8],
-    skipped: usize,
-    encoding: &'static encoding_rs::Encoding,
-) -> Result<String, ReadError> {
-    let mut decoder = encoding.new_decoder_without_bom_handling();
-    let room = decoder.max_utf8_buffer_length_without_replacement(bytes.len());
-    let mut text = String::with_capacity(room.unwrap_or(bytes.len()));
-    let mut read = 0;
-    loop {
-        let (result, more) =
-            decoder.decode_to_string_without_replacement(&bytes[read..], &mut text, true);
-        read += more;
-        match result {
-            DecoderResult::InputEmpty => return Ok(text),
-            DecoderResult::OutputFull => text.reserve(bytes.len().max(64)),
-            DecoderResult::Malformed(length, after) => {
-                let wrong = usize::from(length) + usize::from(after);
-                return Err(ill_encoded(skipped + read.saturating_sub(wrong), encoding.name()));
-            }
-        }
+/// Decodes ISO-8859-1, whose bytes are the first characters of Unicode.
+fn latin1(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if text.is_ascii() => Cow::Borrowed(text),
+        _ => Cow::Owned(bytes.iter().copied().map(char::from).collect()),
     }
 }
 
@@ -143,11 +129,11 @@ fn detect(bytes: &[u8], mode: Mode) -> Result<(Encoding, &[u8]), ReadError> {
                 "utf-8" | "utf8" => Scheme::Utf8,
                 "iso-8859-1" | "latin1" | "iso_8859-1" | "l1" => Scheme::Latin1,
                 "us-ascii" | "ascii" => Scheme::Ascii,
-                lower => match encoding_rs::Encoding::for_label(lower.as_bytes()) {
+                lower => match Legacy::of_label(lower) {
+                    Some(other) => Scheme::Other(other),
                     // A declaration that could be read byte by byte cannot be in UTF-16.
-                    Some(other) if other == other.output_encoding() => Scheme::Other(other),
-                    _ if mode == Mode::Tolerant && lower.starts_with("utf-16") => Scheme::Utf8,
-                    _ => return Err(unsupported(name)),
+                    None if mode == Mode::Tolerant && lower.starts_with("utf-16") => Scheme::Utf8,
+                    None => return Err(unsupported(name)),
                 },
             };
             Ok((Encoding { scheme, mark: false }, bytes))

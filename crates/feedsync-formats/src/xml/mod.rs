@@ -17,6 +17,7 @@ mod attributes;
 mod characters;
 mod encode;
 mod encoding;
+mod legacy;
 mod error;
 mod escape;
 mod namespace;
