@@ -10,6 +10,7 @@ mod worker;
 pub use codec::Damaged;
 pub use engine::{Circumstances, Engine};
 pub use store::{
-    CANDIDATES, Found, Needed, PendingStep, Range, ReadError, STATE, Store, Swept, Writes, candidate, uses,
+    CANDIDATES, Found, Needed, PendingStep, Range, ReadError, STATE, Store, Swept, Writes,
+    candidate, uses,
 };
 pub use worker::Worker;

@@ -50,7 +50,7 @@ impl<T> Edited<T> {
         Self { item, outcome: EditOutcome::Unchanged, content: PhantomData }
     }
 
-    /// What the edit did.
+    /// Effect of the edit.
     pub fn outcome(&self) -> EditOutcome {
         self.outcome
     }

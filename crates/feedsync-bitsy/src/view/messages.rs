@@ -12,18 +12,20 @@ use serde_json::{Value, json};
 use super::{Shows, subscription};
 use crate::authentication::Partition;
 use crate::event::{ErrorId, SyncError};
-use crate::interceptor::{Content, Entity, Event, EventKind, State, StoredSubscription, SubscriptionId};
+use crate::interceptor::{
+    Content, Entity, Event, EventKind, State, StoredSubscription, SubscriptionId,
+};
 use crate::location::Location;
 use crate::outbox::{Edit, EditId, Progress};
 use crate::subscription::state;
 
-/// What a client may see.
+/// Decides which subscriptions a client may see.
 pub trait Audience {
     /// Whether the client may see that a subscription exists.
     fn lists(&self, stored_subscription: &StoredSubscription) -> bool;
 
-    /// What the view of a subscription shows to the client. Events, errors and edits of a subscription are visible
-    /// if its contents are.
+    /// Parts of a subscription that its view shows to the client. If its contents are visible, so are its events,
+    /// errors and edits.
     fn shows(&self, stored_subscription: &StoredSubscription) -> Shows;
 
     /// Whether the client also sees errors and edits of subscriptions that have ended.

@@ -15,7 +15,7 @@ use crate::outbox::{Edit, Progress};
 use crate::propagation::Method;
 use crate::subscription::{Failure, state};
 
-/// What a view of a subscription shows.
+/// Parts of a subscription that a view shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shows {
     /// The number of edits and errors, and the failure that paused the subscription.
@@ -25,7 +25,11 @@ pub struct Shows {
 }
 
 /// View of a subscription.
-pub fn subscription(state: &State, stored_subscription: &StoredSubscription, shows: Shows) -> Value {
+pub fn subscription(
+    state: &State,
+    stored_subscription: &StoredSubscription,
+    shows: Shows,
+) -> Value {
     let subscription = &stored_subscription.subscription;
     let (partition, feed) = (subscription.partition(), subscription.feed());
     let header = |(name, value): (&str, &http::HeaderValue)| {

@@ -17,9 +17,9 @@ mod attributes;
 mod characters;
 mod encode;
 mod encoding;
-mod legacy;
 mod error;
 mod escape;
+mod legacy;
 mod namespace;
 mod reader;
 #[cfg(test)]

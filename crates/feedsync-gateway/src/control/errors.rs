@@ -137,7 +137,10 @@ impl Control {
         caller: &Caller,
         pick: impl Fn(ErrorId) -> bool,
     ) -> Vec<VisibleError> {
-        self.see(caller, |state, visibility, _| feedsync_bitsy::view::errors(state, visibility, pick)).await
+        self.see(caller, |state, visibility, _| {
+            feedsync_bitsy::view::errors(state, visibility, pick)
+        })
+        .await
     }
 
     /// Returns an error, or 404 if the caller may not see it.

@@ -181,9 +181,10 @@ impl EventStream {
                 view.ok().map(|view| line("error", &view))
             }
             Next::Message(Message::Event(event, ids)) => Some(match &event.kind {
-                EventKind::State(change) => {
-                    view::state_changes(change, &ids).iter().map(|view| line("state", view)).collect()
-                }
+                EventKind::State(change) => view::state_changes(change, &ids)
+                    .iter()
+                    .map(|view| line("state", view))
+                    .collect(),
                 EventKind::Sync(interaction) => {
                     let view = view::interaction(interaction, &ids);
                     let whole =

@@ -3,10 +3,10 @@
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_bitsy::view::Audience as _;
 use feedsync_bitsy::interceptor::{self, Step, SubscriptionId};
 use feedsync_bitsy::subscription::state::State as Stands;
 use feedsync_bitsy::time::Time;
+use feedsync_bitsy::view::Audience as _;
 use feedsync_http::Problem;
 
 use super::Control;

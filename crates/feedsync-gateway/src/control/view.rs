@@ -5,7 +5,9 @@ use feedsync_bitsy::interceptor::{self, Content, Representation, StoredSubscript
 use feedsync_bitsy::view::Audience as _;
 use serde_json::{Value, json};
 
-pub(crate) use feedsync_bitsy::view::{Stamp, edit, error, interaction, is_edit, method, paused, state_changes, why, with_bytes};
+pub(crate) use feedsync_bitsy::view::{
+    Stamp, edit, error, interaction, is_edit, method, paused, state_changes, why, with_bytes,
+};
 
 use super::caller::Visibility;
 use super::current::Current;
@@ -22,7 +24,11 @@ pub(crate) fn subscription(
     visibility: &Visibility<'_>,
     stored_subscription: &StoredSubscription,
 ) -> Value {
-    feedsync_bitsy::view::subscription(state, stored_subscription, visibility.shows(stored_subscription))
+    feedsync_bitsy::view::subscription(
+        state,
+        stored_subscription,
+        visibility.shows(stored_subscription),
+    )
 }
 
 /// Adds the entities of an interaction to its view: as text if they are UTF-8, otherwise in Base64. Entities

@@ -96,11 +96,7 @@ fn progress(of: Fields<'_>) -> Result<Progress, Damaged> {
 fn stall(value: &Value) -> Result<Stall, Damaged> {
     let of = Fields(value);
     let error = of.optional("error").map(|_| of.number("error")).transpose()?;
-    Ok(Stall {
-        status: of.status("status")?,
-        since: of.time("since")?,
-        error: error.map(ErrorId),
-    })
+    Ok(Stall { status: of.status("status")?, since: of.time("since")?, error: error.map(ErrorId) })
 }
 
 pub(crate) fn shown_value(shown: &OverlayEdit) -> Value {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use feedsync_bitsy::headers::RegisteredHeaders;
 use feedsync_bitsy::interceptor::{StoredSubscription, SubscriptionId};
+use feedsync_bitsy::location::Location;
 use feedsync_bitsy::subscription::builder::SubscriptionRequest;
 use feedsync_bitsy::subscription::state::State;
-use feedsync_bitsy::location::Location;
 use feedsync_bitsy::subscription::{Failure, Hold, Holder, Parts, Subscription};
 use feedsync_bitsy::time::Time;
 use serde_json::{Value, json};
@@ -87,9 +87,7 @@ fn registered(list: &[Value]) -> Result<RegisteredHeaders, Damaged> {
     RegisteredHeaders::restored(fields).map_err(|error| Damaged::new("registered", error))
 }
 
-fn retry(
-    pair: &Value,
-) -> Result<(Location, Time), Damaged> {
+fn retry(pair: &Value) -> Result<(Location, Time), Damaged> {
     let both = pair.get(0).and_then(Value::as_str).zip(pair.get(1).and_then(Value::as_u64));
     let (location, time) = both.ok_or_else(|| Damaged::new("retries", pair))?;
     let location = location.parse().map_err(|error| Damaged::new("retries", error))?;

@@ -34,7 +34,7 @@ pub enum Range {
 }
 
 impl Needed {
-    /// What to load.
+    /// Rows or bytes to load.
     pub fn range(&self) -> Range {
         match self {
             Self::Address(location) => Range::Row(address(location)),

@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use feedsync_bitsy::authentication::Partition;
-use feedsync_bitsy::interceptor::{
-    Belonging, Content, Digest, Representation, Resource, Stored,
-};
+use feedsync_bitsy::interceptor::{Belonging, Content, Digest, Representation, Resource, Stored};
 use feedsync_bitsy::location::Location;
 use serde_json::Value;
 

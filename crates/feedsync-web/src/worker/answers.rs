@@ -11,11 +11,7 @@ use crate::store::ReadError;
 impl Worker {
     /// Value of a response: its status, its headers, and its body: a text, a stored content, or composed bytes that the
     /// script takes. A composed document is complete only once all its parts are loaded.
-    pub(super) fn reply(
-        &mut self,
-        reply: &Reply,
-        with: Circumstances,
-    ) -> Result<Value, ReadError> {
+    pub(super) fn reply(&mut self, reply: &Reply, with: Circumstances) -> Result<Value, ReadError> {
         let body = match &reply.shows {
             ReplyBody::Nothing => Value::Null,
             ReplyBody::Text(text) => json!({ "text": text }),

@@ -1,4 +1,4 @@
-//! What scripts of pages ask for: the same requests as at the control port of a gateway, without HTTP.
+//! Requests of scripts of pages. They are those of the control port of a gateway, without HTTP.
 
 mod errors;
 mod outbox;

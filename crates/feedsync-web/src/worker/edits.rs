@@ -20,7 +20,7 @@ pub(super) struct Forwarding {
     entity: Option<Entity>,
 }
 
-/// What becomes of an edit whose body is stored.
+/// Decision about an edit whose body was received.
 enum Taken {
     Reply(Box<feedsync_bitsy::interceptor::Reply>),
     Forward(Box<Proposed>),
@@ -42,8 +42,7 @@ impl Worker {
             let decision = state.responder().decide(cx, Request { method, location, headers })?;
             Ok(match decision {
                 Decision::QueueEdit(proposed) => {
-                    let edit =
-                        EditRequest { proposed: &proposed, headers, entity: entity.clone() };
+                    let edit = EditRequest { proposed: &proposed, headers, entity: entity.clone() };
                     let (reply, step) = state.delivery().take(cx, edit)?;
                     (Taken::Reply(Box::new(reply)), step)
                 }

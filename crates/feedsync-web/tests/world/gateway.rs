@@ -145,7 +145,8 @@ impl Gateway {
             match decided {
                 Ok(decided) => return Ok(decided),
                 Err(ReadError::Missing(needed)) => {
-                    let is_same = before.as_ref().is_none_or(|it| *it == format!("{:?}", self.state));
+                    let is_same =
+                        before.as_ref().is_none_or(|it| *it == format!("{:?}", self.state));
                     assert!(is_same, "a decision that lacked {needed:?} has changed the state");
                     self.disk.load(needed);
                 }

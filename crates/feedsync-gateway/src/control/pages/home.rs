@@ -5,9 +5,9 @@ use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_bitsy::view::Audience as _;
 use feedsync_bitsy::interceptor::{self, Policy};
 use feedsync_bitsy::subscription::state::State as Stands;
+use feedsync_bitsy::view::Audience as _;
 use feedsync_http::Problem;
 use http::{HeaderMap, StatusCode, Uri};
 

@@ -101,7 +101,8 @@ impl Worker {
     }
 
     fn unsubscribe(&mut self, id: SubscriptionId, asked: Asked<'_>) -> Result<Told, CommandError> {
-        let open: BTreeSet<&str> = asked.of.list("open")?.iter().filter_map(Value::as_str).collect();
+        let open: BTreeSet<&str> =
+            asked.of.list("open")?.iter().filter_map(Value::as_str).collect();
         let mut holders = self.pages.own(asked.page, id);
         holders.extend(self.pages.left(&open, id));
         let now = asked.with.now;
@@ -123,8 +124,9 @@ impl Worker {
                 let why = "the interval is a number of minutes from 0 to 65535".to_owned();
                 return Ok(Err(Told::Refused(422, why)));
             };
-            return self
-                .change_own(id, asked, |state, holder| state.set_interval(id, holder, minutes, now));
+            return self.change_own(id, asked, |state, holder| {
+                state.set_interval(id, holder, minutes, now)
+            });
         }
         if let Some(proxy) = asked.body.get("proxy") {
             let proxy = match proxy.as_str().map(str::parse::<Location>).transpose() {
@@ -234,9 +236,10 @@ fn wanted(asked: Asked<'_>) -> Result<SubscriptionRequest, String> {
     let interval = of.optional("interval").map(|_| of.small("interval")).transpose();
     builder.set_interval(interval.map_err(|error| error.to_string())?.unwrap_or_default());
     for header in of.optional("headers").and_then(Value::as_array).into_iter().flatten() {
-        let pair = header.get("name").and_then(Value::as_str).zip(
-            header.get("value").and_then(Value::as_str),
-        );
+        let pair = header
+            .get("name")
+            .and_then(Value::as_str)
+            .zip(header.get("value").and_then(Value::as_str));
         let (name, value) = pair.ok_or_else(|| format!("{header} is no header"))?;
         if name.eq_ignore_ascii_case("cookie") {
             return Err("a script cannot set cookies in a browser: call bitsy.partition() with \
