@@ -69,7 +69,7 @@ impl Stamp {
 pub enum EditError {
     /// `updates` is at least [`MAX_INCOMING_UPDATES`]: peers refuse more.
     #[error(
-        "the item already has {MAX_INCOMING_UPDATES} updates, the most that other endpoints \
+        "the item already has {MAX_INCOMING_UPDATES} updates, the most that others \
          accept; copy it under a new id and edit the copy"
     )]
     UpdatesExhausted,
