@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use feedsync_bitsy::interceptor::{Content, Digest};
+use feedsync_bitsy::interceptor::Digest;
 use feedsync_web::{CANDIDATES, Found, Range, STATE, Swept, Writes, candidate, uses};
 
 /// Everything that is stored.
@@ -131,10 +131,5 @@ impl Database {
         let candidates = candidates.iter().map(|(key, is_used)| (key.as_str(), *is_used));
         let Swept { writes, unused } = Swept::of(candidates, needed);
         self.run(Transaction { writes, stored: Vec::new(), deleted: unused });
-    }
-
-    /// Whether the bytes of a content are stored.
-    pub(crate) fn has(&self, content: &Content) -> bool {
-        self.now.contents.contains_key(&content.digest)
     }
 }
