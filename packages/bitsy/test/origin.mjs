@@ -30,6 +30,9 @@ export class Origin {
     const origin = new Origin();
     origin.files.set("/", ["text/html; charset=utf-8", page]);
     origin.files.set("/bitsy-worker.js", [SCRIPT, await readFile(new URL("bitsy-worker.js", dist))]);
+    for (const name of ["/bitsy.js", "/bitsy.mjs"]) {
+      origin.files.set(name, [SCRIPT, await readFile(new URL(name.slice(1), dist))]);
+    }
     origin.files.set("/bitsy_bg.wasm", ["application/wasm", await readFile(new URL("bitsy_bg.wasm", dist))]);
     await origin.listen(0);
     return origin;
