@@ -661,6 +661,8 @@
   // Interval between two messages that keep the worker alive while this page is open, in milliseconds.
   const PING_INTERVAL = 20_000;
   const MESSAGE_TIMEOUT = 30_000;
+  // Time in which a worker begins to intercept, in milliseconds.
+  const CONTROL_TIMEOUT = 10_000;
 
   const worker = {
     async send(method, path, body) {
@@ -689,10 +691,7 @@
     const container = globalThis.navigator?.serviceWorker;
     if (!container) throw new GatewayError(0, "this browser, or this page, has no Service Workers: https is needed");
     await container.register(url, scope === undefined ? {} : { scope });
-    await container.ready;
-    if (!container.controller) {
-      await new Promise((resolve) => container.addEventListener("controllerchange", resolve, { once: true }));
-    }
+    await controlled(container);
     const connect = () => message({ bitsy: "connect", partition });
     container.addEventListener("message", ({ data }) => {
       if (data?.bitsy === "restarted") connect().catch(complain);
@@ -700,10 +699,27 @@
     });
     container.startMessages?.();
     await connect();
+    // Otherwise the browser may delete waiting edits when its disk is full.
+    navigator.storage?.persist?.().catch(() => {});
     const files = shell.map((file) => new URL(file, document.baseURI).href);
     message({ bitsy: "shell", urls: files }).catch(complain);
+    addEventListener("pageshow", ({ persisted }) => persisted && connect().catch(complain));
     addEventListener("online", () => message({ bitsy: "online" }).catch(complain));
     setInterval(() => message({ bitsy: "ping" }).catch(() => {}), PING_INTERVAL);
+  }
+
+  // Waits until the worker intercepts this page.
+  async function controlled(container) {
+    const late = new Promise((_, reject) => {
+      const why = "the worker does not intercept this page, which may be outside of its scope";
+      setTimeout(() => reject(new GatewayError(0, why)), CONTROL_TIMEOUT);
+    });
+    const taken = new Promise((resolve) => container.addEventListener("controllerchange", resolve, { once: true }));
+    await Promise.race([container.ready, late]);
+    if (container.controller) return;
+    // After a reload that bypasses it, a worker takes over only when it is asked to.
+    container.ready.then(({ active }) => active.postMessage({ bitsy: "claim" }));
+    await Promise.race([taken, late]);
   }
 
   // Says what this page uses: the worker at this address, or the gateway of the options if it responds.

@@ -23,7 +23,8 @@ export class Origin {
   log = [];
   files = new Map();
   next = 1;
-  // Called before a request is answered; a number is the status of the response.
+  // Called before a request is answered: a number is the status of the response, "drop" closes the connection, and
+  // "answered" says that the function has answered.
   interfere = () => undefined;
 
   static async start(page = "<!doctype html><title>test</title>") {
@@ -74,7 +75,8 @@ export class Origin {
     const body = Buffer.concat(parts).toString();
     const { method, url } = request;
     const send = (status, headers, text = "") => response.writeHead(status, headers).end(text);
-    const refusal = await this.interfere(method, url, body);
+    const refusal = await this.interfere(method, url, body, response, request);
+    if (refusal === "answered") return undefined;
     if (refusal === "drop") return response.destroy();
     if (refusal) return send(refusal, { "content-type": "text/plain" }, "refused");
     if (this.files.has(url) && method === "GET") {

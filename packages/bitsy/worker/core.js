@@ -1,14 +1,19 @@
 // Runs commands of the decision core: loads what they lack, and commits what they write.
 
 const SWEEP_LIMIT = 200;
+const SWEEP_INTERVAL = 10 * 60 * 1000;
 // Documents up to this size are given to the core when they arrive, because it reads them at once.
 const READ_AT_ONCE = 1024 * 1024;
+
+// A command that cannot be read. It has changed nothing.
+class Invalid extends Error {}
 
 class Core {
   static async open() {
     const [database, Decisions] = await Promise.all([Database.open(), decisions()]);
     const core = new Core(database, new Decisions(JSON.stringify(await database.state())));
-    await core.sweep().catch(complain);
+    const open = await self.clients.matchAll({ includeUncontrolled: true });
+    await database.forgetPages(new Set(open.map(({ id }) => id)));
     return core;
   }
 
@@ -16,6 +21,16 @@ class Core {
     this.database = database;
     this.decisions = decisions;
     this.last = Promise.resolve();
+    // Received contents of the running command, which are stored with its step.
+    this.incoming = new Map();
+    this.swept = 0;
+    // Whether the decisions may be ahead of what is stored.
+    this.isAhead = false;
+  }
+
+  // Whether this instance leaves everything to the browser.
+  get isRetired() {
+    return this.isReplaced || this.database.isClosed;
   }
 
   // Runs a command that changes nothing.
@@ -26,7 +41,9 @@ class Core {
   // Runs a command that may change something, after all earlier ones. It is committed when the promise is fulfilled.
   change(command, contents = []) {
     return this.exclusively(async () => {
-      for (const { digest, bytes } of contents) {
+      if (this.isAhead) await this.restore();
+      this.incoming = new Map(contents.map(({ digest, bytes }) => [digest, bytes]));
+      for (const [digest, bytes] of this.incoming) {
         if (bytes.byteLength <= READ_AT_ONCE) this.decisions.keepContent(digest, bytes);
       }
       try {
@@ -37,17 +54,21 @@ class Core {
         await this.result(fixed({ do: "committed" }));
         return result;
       } catch (error) {
-        await this.restore(error);
+        if (error instanceof Invalid) throw error;
+        this.isReplaced ||= error instanceof Retired || error instanceof WebAssembly.RuntimeError;
+        this.isAhead = true;
+        if (!this.isRetired) await this.restore().catch(complain);
         throw error;
+      } finally {
+        this.incoming = new Map();
       }
     });
   }
 
-  // Goes back to the last committed state. An instance that was replaced leaves everything to the browser from now on.
-  async restore(error) {
-    this.isRetired ||= error instanceof Retired;
-    if (this.isRetired) return;
+  // Goes back to the last committed state.
+  async restore() {
     this.decisions.restore(JSON.stringify(await this.database.state()));
+    this.isAhead = false;
   }
 
   exclusively(act) {
@@ -67,6 +88,7 @@ class Core {
       const out = JSON.parse(this.decisions.run(text));
       if (out.missing) await this.load(out);
       else if (out.lost) await this.lost(out.lost);
+      else if (out.invalid) throw new Invalid(`bitsy: ${out.invalid}`);
       else if (out.failed) throw new Error(`bitsy: ${out.failed}`);
       else return out;
     }
@@ -75,7 +97,8 @@ class Core {
   async load({ missing, needed }) {
     const name = JSON.stringify(needed);
     if (missing.content) {
-      this.decisions.addContent(name, await this.database.content(missing.content));
+      const bytes = this.incoming.get(missing.content) ?? await this.database.content(missing.content);
+      this.decisions.addContent(name, bytes);
     } else if (missing.row) {
       this.decisions.addRows(name, JSON.stringify(await this.database.row(missing.row)));
     } else {
@@ -85,13 +108,19 @@ class Core {
 
   // Handles a content whose bytes are gone. The command that needed it fails, and the next one finds it handled.
   async lost(digest) {
-    const uses = await this.database.uses(digest);
-    this.change({ do: "damaged", digests: [digest], uses }).catch(complain);
+    this.forget(digest).catch(complain);
     throw new Error(`bitsy: the stored bytes ${digest} are gone`);
   }
 
-  // Deletes contents that nothing refers to.
-  sweep() {
+  // Treats what had the bytes as never stored: a response is fetched again, and an edit becomes an error.
+  async forget(digest) {
+    return this.change({ do: "damaged", digests: [digest], uses: await this.database.uses(digest) });
+  }
+
+  // Deletes contents that nothing refers to, from time to time.
+  async sweep() {
+    if (Date.now() - this.swept < SWEEP_INTERVAL) return undefined;
+    this.swept = Date.now();
     return this.exclusively(async () => {
       const candidates = await this.database.candidates(SWEEP_LIMIT);
       if (!candidates.length) return;

@@ -47,8 +47,15 @@ class Database {
   constructor(idb, instance) {
     this.idb = idb;
     this.instance = instance;
-    // A newer worker may change the layout of the database.
-    idb.onversionchange = () => idb.close();
+    // A newer worker may change the layout of the database, and a person may delete it.
+    idb.onversionchange = () => this.close();
+    idb.onclose = () => this.close();
+    this.isClosed = false;
+  }
+
+  close() {
+    this.isClosed = true;
+    this.idb.close();
   }
 
   // The rows of the state, without the name of the owner.
@@ -86,8 +93,8 @@ class Database {
   // Commits rows and received contents in one transaction. Received contents become candidates of the next sweep,
   // which leaves them alone if a row refers to them.
   async commit({ rows, isDurable }, received, deleted = []) {
-    for (const { digest, bytes } of received) {
-      if (bytes.byteLength > LARGE) {
+    for (const { digest, bytes, isEdit } of received) {
+      if (bytes.byteLength > LARGE && !isEdit) {
         await (await caches.open(LARGE_CONTENTS)).put(contentUrl(digest), new Response(bytes));
       }
     }
@@ -100,8 +107,9 @@ class Database {
       owner = target.result;
       if (owner !== this.instance) return transaction.abort();
       for (const [key, text] of rows) text === null ? stored.delete(key) : stored.put(text, key);
-      for (const { digest, bytes } of received) {
-        if (bytes.byteLength <= LARGE) contents.put(bytes, digest);
+      for (const { digest, bytes, isEdit } of received) {
+        // The body of an edit is in the same transaction as the edit, however large it is.
+        if (bytes.byteLength <= LARGE || isEdit) contents.put(bytes, digest);
         stored.put("", `c/${digest}`);
       }
       for (const digest of deleted) contents.delete(digest);
@@ -123,6 +131,13 @@ class Database {
     const keys = await answer(rows.getAllKeys(beginning("c/"), limit));
     const uses = keys.map((key) => answer(rows.count(beginning(`u/${key.slice(2)} `))));
     return Promise.all(uses).then((counts) => keys.map((key, index) => [key, counts[index] > 0]));
+  }
+
+  // Deletes the names of persons of pages that do not exist any more.
+  async forgetPages(open) {
+    const names = await this.rowsBeginning("n/");
+    const rows = names.filter(([key]) => !open.has(key.slice(2))).map(([key]) => [key, null]);
+    if (rows.length) await this.commit({ rows, isDurable: false }, []);
   }
 
   // Keys of the rows that refer to a content.

@@ -1,56 +1,38 @@
 // Requests of the worker itself: rounds of subscriptions, and edits that wait.
 
 const MAX_RESPONSE = 64 * 1024 * 1024;
+// Documents are read into memory.
+const MAX_DOCUMENT = 16 * 1024 * 1024;
+const UNKNOWN_ELSEWHERE = new Set(["if-none-match", "if-modified-since", "cache-control", "idempotency-key"]);
 const REQUEST_TIMEOUT = 5 * 60 * 1000;
 const MAX_PAUSE = 30 * 1000;
 
-let draining = null;
-let again = false;
+const running = new Set();
 let timer;
 
-// Does everything that is due. Called again while it runs, it looks once more.
-function drain() {
-  again = true;
-  draining ??= (async () => {
-    try {
-      while (again) {
-        again = false;
-        await round();
-      }
-    } finally {
-      draining = null;
-    }
-  })();
-  return draining;
+// Begins everything that is due, and waits until nothing runs.
+async function drain() {
+  await begin();
+  while (running.size) await Promise.allSettled([...running]);
 }
 
-async function round() {
+// Begins the requests that are due. Each result may make more requests due, and no request waits for another server.
+async function begin() {
   const core = await opened();
   if (core.isRetired) return;
   const { tasks, nextWake } = await core.change({ do: "begin" });
-  await tell(core);
+  for (const task of tasks) {
+    const done = perform(core, task).then(begin).catch(complain);
+    running.add(done);
+    done.finally(() => running.delete(done));
+  }
   clearTimeout(timer);
   if (nextWake !== null) {
     const pause = Math.min(Math.max(nextWake - Date.now(), 10), MAX_PAUSE);
-    timer = setTimeout(() => drain().catch(complain), pause);
+    timer = setTimeout(() => begin().catch(complain), pause);
   }
-  // Each result may make more requests due, so that nothing waits for the slowest one.
-  await Promise.all(tasks.map(async (task) => {
-    await perform(core, task);
-    const { tasks: more } = await core.change({ do: "begin" });
-    await Promise.all(more.map((next) => follow(core, next)));
-  }));
-}
-
-async function follow(core, task) {
-  let next = [task];
-  while (next.length) {
-    const [first, ...others] = next;
-    const rest = others.map((other) => follow(core, other));
-    await perform(core, first);
-    ({ tasks: next } = await core.change({ do: "begin" }));
-    await Promise.all(rest);
-  }
+  await tell(core);
+  await core.sweep();
 }
 
 async function perform(core, task) {
@@ -65,33 +47,42 @@ async function perform(core, task) {
   await tell(core);
 }
 
-async function sent(core, { method, url, headers, body, withCredentials }) {
+async function sent(core, { method, url, headers, body, withCredentials, mayRedirect }) {
   let bytes;
   if (body) {
     bytes = await core.database.content(body.split(" ", 1)[0]);
-    // Bytes that are gone are not sent. The core learns of it when it needs them.
-    if (bytes === undefined) return { outcome: { noSpace: true }, contents: [] };
+    // An edit whose bytes are gone is not sent, and becomes an error after this request has ended.
+    if (bytes === undefined) {
+      core.forget(body.split(" ", 1)[0]).catch(complain);
+      return { outcome: { noSpace: true }, contents: [] };
+    }
   }
   const isRead = method === "GET";
+  const wasOnline = self.navigator.onLine;
+  const isElsewhere = new URL(url).origin !== self.location.origin;
+  // Other servers would have to allow these headers. The browser asks for changes itself.
+  const sent = isElsewhere ? headers.filter(([name]) => !UNKNOWN_ELSEWHERE.has(name)) : headers;
   let response;
   try {
     response = await fetch(url, {
-      method, headers: new Headers(headers), body: bytes, cache: "no-store", redirect: "follow",
+      method, headers: new Headers(sent), body: bytes, cache: isElsewhere && isRead ? "no-cache" : "no-store",
+      // Another origin must not get what was registered for this one.
+      redirect: mayRedirect ? redirectOf(method) : "manual",
       credentials: withCredentials ? "include" : "omit", signal: AbortSignal.timeout(REQUEST_TIMEOUT),
     });
   } catch {
-    return { outcome: { perhapsArrived: !isRead && self.navigator.onLine }, contents: [] };
+    return { outcome: { perhapsArrived: !isRead && wasOnline }, contents: [] };
   }
-  const { status } = response;
-  const told = [...response.headers];
+  if (!isRead && isRedirected(response)) return { outcome: { perhapsArrived: true }, contents: [] };
   let answer;
   try {
-    answer = await bytesOf(response, MAX_RESPONSE);
+    const isDocument = /xml|html|text/i.test(response.headers.get("content-type") ?? "xml");
+    answer = await bytesOf(response, isDocument ? MAX_DOCUMENT : MAX_RESPONSE);
   } catch {
     if (isRead) return { outcome: { perhapsArrived: true }, contents: [] };
   }
   if (answer === undefined && isRead) return { outcome: { noSpace: true }, contents: [] };
   const content = answer && await received(answer);
-  const outcome = { response: { status, headers: told, content: content?.name } };
+  const outcome = { response: { ...statusAndHeaders(response), content: content?.name } };
   return { outcome, contents: content ? [content] : [] };
 }

@@ -6,7 +6,14 @@ const WASM = new URL("bitsy_bg.wasm", self.location.href).href;
 let opening = null;
 
 function opened() {
-  opening ??= Core.open().catch((error) => {
+  opening ??= Core.open().then((core) => {
+    // Edits that wait leave whatever woke the worker.
+    setTimeout(() => begin().catch(complain));
+    const { idb } = core.database;
+    idb.addEventListener("close", () => { opening = null; });
+    idb.addEventListener("versionchange", () => { opening = null; });
+    return core;
+  }, (error) => {
     opening = null;
     throw error;
   });
@@ -38,7 +45,8 @@ self.addEventListener("activate", (event) => {
       if (name.startsWith("bitsy-code-") && name !== CODE) await caches.delete(name);
     }
     await self.clients.claim();
-    await drain();
+    // Not awaited: requests of pages wait for the activation.
+    begin().catch(complain);
   })().catch(complain));
 });
 
@@ -50,7 +58,12 @@ self.addEventListener("fetch", (event) => {
 });
 
 self.addEventListener("message", onMessage);
-self.addEventListener("sync", (event) => event.waitUntil(drain()));
+self.addEventListener("sync", (event) => event.waitUntil((async () => {
+  await drain();
+  const { body } = await (await opened()).change({ do: "control", method: "GET", path: "/outbox", page: "", open: [] });
+  // The browser tries again later.
+  if (body.length) throw new Error("edits wait");
+})()));
 self.addEventListener("online", () => drain().catch(complain));
 
 // Pages begin anew after a restart of the worker.

@@ -1,7 +1,10 @@
 // Messages between pages and the worker, the person that each page works for, and the application's own files.
 
 const SHELL = "bitsy-shell";
+const MAX_NAME = 200;
 const identities = new Map();
+// Addresses of the application's own files; a promise, so that the cache is asked once.
+let shellUrls;
 
 // The name of the person that a page works for, as the page said.
 async function identityOf(clientId) {
@@ -9,7 +12,8 @@ async function identityOf(clientId) {
   if (!identities.has(clientId)) {
     const core = await opened();
     const [row] = await core.database.row(`n/${clientId}`);
-    identities.set(clientId, row?.[1]);
+    // The page may have said its name meanwhile.
+    if (!identities.has(clientId)) identities.set(clientId, row?.[1]);
   }
   return identities.get(clientId);
 }
@@ -20,8 +24,15 @@ async function setIdentity(core, clientId, name) {
   await core.exclusively(() => core.database.commit({ rows, isDurable: false }, []));
 }
 
-// Sends the messages that wait for pages.
-async function tell(core) {
+// Sends the messages that wait for pages, in their order.
+let telling = Promise.resolve();
+function tell(core) {
+  const done = telling.then(() => tellNow(core));
+  telling = done.catch(() => {});
+  return done;
+}
+
+async function tellNow(core) {
   for (const [page, name, value] of await core.read({ do: "messages" })) {
     const client = await self.clients.get(page);
     if (client) client.postMessage({ bitsy: name, value });
@@ -39,14 +50,18 @@ async function changed(core, command, contents) {
 
 const asked = {
   async connect(core, page, { partition }) {
+    const isName = typeof partition === "string" && partition.length <= MAX_NAME;
+    if (partition !== undefined && !isName) throw new Error(`bitsy: a person's name is a text of at most ${MAX_NAME} characters`);
     await setIdentity(core, page, partition);
-    await core.read({ do: "connect", page, partition });
+    await core.read({ do: "connect", page, partition: partition ?? "" });
     await tell(core);
   },
   async ask(core, page, { method, path, body }) {
     const open = (await self.clients.matchAll({ includeUncontrolled: true })).map(({ id }) => id);
-    const partition = await identityOf(page);
-    return changed(core, { do: "control", method, path, body, page, open, partition });
+    const name = await identityOf(page);
+    const { origin } = self.location;
+    const person = { partition: name ?? "", isNamed: name !== undefined, origin };
+    return changed(core, { do: "control", method, path, body, page, open, ...person });
   },
   async online(core) {
     await core.change({ do: "control", method: "POST", path: "/outbox/retry", page: "", open: [] });
@@ -55,8 +70,15 @@ const asked = {
   async shell(core, page, { urls }) {
     const cache = await caches.open(SHELL);
     await Promise.all(urls.map(async (url) => {
-      if (!await cache.match(url)) await cache.add(new Request(url, { cache: "reload" }));
+      if (await cache.match(url)) return;
+      const response = await fetch(url, { cache: "reload" });
+      if (response.ok) await cache.put(url, copyOf(response));
     }));
+    shellUrls = undefined;
+  },
+  // A page that was loaded past the worker is intercepted from now on.
+  async claim() {
+    await self.clients.claim();
   },
   async ping() {
     await drain();
@@ -65,7 +87,7 @@ const asked = {
 
 function onMessage(event) {
   const { data, source, ports } = event;
-  const act = asked[data?.bitsy];
+  const act = Object.hasOwn(asked, data?.bitsy) ? asked[data.bitsy] : undefined;
   if (!act || !source?.id) return;
   const answered = (async () => {
     try {
@@ -79,15 +101,30 @@ function onMessage(event) {
   event.waitUntil(answered);
 }
 
+// Whether a request is for one of the application's own files.
+async function isShell(request) {
+  shellUrls ??= caches.open(SHELL).then((cache) => cache.keys()).then((all) => new Set(all.map(({ url }) => url)))
+    .catch((error) => {
+      shellUrls = undefined;
+      throw error;
+    });
+  return request.method === "GET" && (await shellUrls).has(plain(request.url));
+}
+
 // The application's own files: the network first, then the copy.
 async function keepShell(request, response) {
-  if (request.method !== "GET" || !response.ok || response.type === "opaque") return;
-  const cache = await caches.open(SHELL);
-  const url = plain(request.url);
-  if (await cache.match(url)) await cache.put(url, response);
+  if (response.status !== 200 || response.type === "opaque") return;
+  await (await caches.open(SHELL)).put(plain(request.url), copyOf(response));
+}
+
+// A copy that a navigation accepts although the server had redirected it, and that does not depend on other headers.
+function copyOf({ body, status, headers }) {
+  const kept = new Headers(headers);
+  kept.delete("vary");
+  return new Response(body, { status, headers: kept });
 }
 
 async function shellCopy(request) {
-  if (request.method !== "GET") return undefined;
+  if (!await isShell(request)) return undefined;
   return (await caches.open(SHELL)).match(plain(request.url), { ignoreVary: true });
 }

@@ -2,6 +2,7 @@
 
 // Largest body of an edit, in bytes.
 const MAX_EDIT = 8 * 1024 * 1024;
+const FORWARD_TIMEOUT = 60 * 1000;
 const SAFE = new Set(["GET", "HEAD", "OPTIONS", "TRACE"]);
 const WITHOUT_BODY = new Set([101, 204, 205, 304]);
 
@@ -12,7 +13,7 @@ async function head(request, clientId) {
   const { method, credentials, mode } = request;
   const sameOrigin = new URL(request.url).origin === self.location.origin;
   const withCredentials = credentials === "include" || (credentials === "same-origin" && sameOrigin) || mode === "navigate";
-  const partition = withCredentials ? await identityOf(clientId) : undefined;
+  const partition = withCredentials ? await identityOf(clientId) ?? "" : undefined;
   return { method, url: plain(request.url), headers: [...request.headers], partition };
 }
 
@@ -26,55 +27,82 @@ async function respond(event) {
     return fetch(request);
   }
   if (core.isRetired) return fetch(request);
-  const asked = await head(request, clientId || resultingClientId);
-  const decision = await core.read({ do: "request", ...asked });
-  if (decision.reply) return reply(core, decision.reply, asked.method);
-  if (decision.edit) return edit(event, core, asked);
-  return pass(event, core, request, asked);
+  let asked;
+  let decision;
+  try {
+    asked = await head(request, clientId || resultingClientId);
+    decision = await core.read({ do: "request", ...asked });
+  } catch (error) {
+    complain(error);
+    core.isReplaced ||= error instanceof WebAssembly.RuntimeError;
+    return fetch(request);
+  }
+  if (decision.reply) {
+    const copy = decision.reply.status === 504 ? await shellCopy(request) : undefined;
+    return copy ?? reply(core, decision.reply, asked);
+  }
+  if (decision.edit) return edit(event, core, asked, decision.location);
+  return pass(event, core, request, asked, decision.isKnown);
 }
 
-// Sends a request that is left to the browser. If its server cannot be reached, it is decided about again.
-async function pass(event, core, request, asked) {
+// Sends a request that is left to the browser. If its server cannot be reached, it is decided about again. A request for
+// an address that no subscription knows fails as it would without a worker.
+async function pass(event, core, request, asked, isKnown) {
   let response;
   try {
     response = await fetch(request);
   } catch (error) {
     if (error?.name === "AbortError") throw error;
-    await core.read({ do: "reached", url: asked.url, did: false });
+    if (isKnown) await core.read({ do: "reached", url: asked.url, did: false });
     if (!SAFE.has(asked.method)) await core.change({ do: "passed", ...asked });
-    const decision = await core.read({ do: "request", ...asked });
-    if (decision.reply) return reply(core, decision.reply, asked.method);
-    return (await shellCopy(request)) ?? Response.error();
+    const decision = isKnown ? await core.read({ do: "request", ...asked }) : {};
+    if (decision.reply) return reply(core, decision.reply, asked);
+    const copy = await shellCopy(request);
+    if (copy) return copy;
+    return isKnown ? problem(504, "the server cannot be reached, and the resource is not stored here") : Response.error();
   }
-  if (!SAFE.has(asked.method)) {
-    const { status, headers } = response;
-    const told = { status: status || 200, headers: [...headers] };
-    event.waitUntil(changed(core, { do: "passed", ...asked, response: told }));
+  // The page gets its response, whatever happens here.
+  try {
+    if (!SAFE.has(asked.method)) {
+      const { status, headers } = response;
+      const told = { status: status || 200, headers: [...headers] };
+      event.waitUntil(changed(core, { do: "passed", ...asked, response: told }).catch(complain));
+    }
+    if (isKnown) {
+      const wasAway = await core.read({ do: "reached", url: asked.url, did: true });
+      if (wasAway) begin().catch(complain);
+    }
+    if (await isShell(request)) event.waitUntil(keepShell(request, response.clone()).catch(complain));
+  } catch (error) {
+    complain(error);
   }
-  event.waitUntil(core.read({ do: "reached", url: asked.url, did: true }));
-  event.waitUntil(keepShell(request, response.clone()));
   return response;
 }
 
 // Takes an edit: stored and acknowledged, or sent while the page waits.
-async function edit(event, core, asked) {
+async function edit(event, core, asked, location) {
   const body = asked.method === "DELETE" ? null : await bytesOf(event.request, MAX_EDIT);
   if (body === undefined) {
     return problem(413, `an edit has at most ${MAX_EDIT} bytes`);
   }
-  const content = body && await received(body);
+  const content = body && { ...await received(body), isEdit: true };
   const command = { do: "edit", ...asked, content: content?.name };
-  return locked(asked.url, async () => {
+  return locked(location ?? asked.url, async () => {
     let taken;
     try {
       taken = await changed(core, command, content ? [content] : []);
     } catch (error) {
       complain(error);
+      if (core.isRetired) return fetch(new Request(event.request, body ? { body } : {}));
       return problem(507, "the edit cannot be stored in this browser, and was not sent");
     }
-    if (taken.reply) return reply(core, taken.reply, asked.method);
+    if (taken.reply) {
+      // Chromium wakes the worker for this even if no page is open.
+      self.registration.sync?.register("bitsy").catch(() => {});
+      return reply(core, taken.reply, asked);
+    }
     if (taken.pass) {
-      return pass(event, core, new Request(event.request, body ? { body } : {}), asked);
+      return pass(event, core, new Request(event.request, body ? { body } : {}), asked, true);
     }
     return forward(event, core, taken.forward, body);
   });
@@ -84,50 +112,109 @@ async function edit(event, core, asked) {
 async function forward(event, core, { id, url, headers }, body) {
   const { request } = event;
   const told = async () => {
+    const wasOnline = self.navigator.onLine;
     let response;
     try {
       response = await fetch(url, {
         method: request.method, headers: new Headers(headers), body: body ?? undefined, credentials: request.credentials,
-        cache: "no-store",
+        cache: "no-store", redirect: redirectOf(request.method), signal: AbortSignal.timeout(FORWARD_TIMEOUT),
       });
     } catch {
-      const outcome = { do: "forwarded", id, perhapsArrived: self.navigator.onLine };
-      return { told: await changed(core, outcome) };
+      return { told: await changed(core, { do: "forwarded", id, perhapsArrived: wasOnline }) };
     }
-    const bytes = await bytesOf(response, MAX_EDIT).catch(() => undefined);
+    if (isRedirected(response)) return { told: await changed(core, { do: "forwarded", id, perhapsArrived: true }) };
+    const bytes = await bytesOf(response, MAX_RESPONSE).catch(() => undefined);
     const content = bytes && await received(bytes);
-    const { status } = response;
-    const outcome = { status, headers: [...response.headers], content: content?.name };
+    const outcome = { ...statusAndHeaders(response), content: content?.name };
     const command = { do: "forwarded", id, response: outcome };
-    return { told: await changed(core, command, content ? [content] : []), response, bytes };
+    // The server has answered, so the page learns of it even if the result cannot be stored.
+    const told = await changed(core, command, content ? [content] : []).catch(complain);
+    return { told, response, bytes };
   };
   const sending = told();
   event.waitUntil(sending.catch(complain));
   const { told: result, response, bytes } = await sending;
-  if (result?.reply) return reply(core, result.reply, request.method);
+  if (result?.reply) return reply(core, result.reply, { method: request.method, headers: [] });
   if (!response) return Response.error();
   const { status, statusText, headers: had } = response;
+  if (bytes === undefined && !WITHOUT_BODY.has(status)) return Response.error();
   return new Response(WITHOUT_BODY.has(status) ? null : bytes, { status, statusText, headers: had });
 }
 
-// A response of the store.
-async function reply(core, { status, headers, body }, method) {
+// A browser turns a redirected POST into a GET, whose success would say nothing of the edit.
+const redirectOf = (method) => (method === "POST" ? "manual" : "follow");
+
+// Whether the response to an edit may be that of another request. A browser follows a redirection with GET, or hides it, and
+// its success says nothing of the edit. So the edit is looked for at the server.
+const isRedirected = ({ redirected, type }) => redirected || type === "opaqueredirect";
+
+// Status and headers of a response, for commands. A redirection that a browser hides counts as one without an address.
+// The address of a response that came from elsewhere is the base of its links.
+function statusAndHeaders(response) {
+  const { status, headers, redirected, type, url } = response;
+  const named = [...headers];
+  if (redirected && !headers.has("content-location")) named.push(["content-location", plain(url)]);
+  return { status: type === "opaqueredirect" ? 301 : status, headers: named };
+}
+
+// A response of the store: whole, in part, or 304 for a page that has the current version.
+async function reply(core, { status, headers, body }, asked) {
+  const { method } = asked;
   const sent = new Headers(headers);
+  const wanted = new Headers(asked.headers);
   if (WITHOUT_BODY.has(status)) return new Response(null, { status, headers: sent });
+  if (body?.length !== undefined || body?.composed !== undefined) {
+    sent.set("content-length", String(body.length ?? body.composed));
+  }
+  const isRead = (method === "GET" || method === "HEAD") && status === 200;
+  if (isRead && isCurrent(wanted, sent)) {
+    sent.delete("content-length");
+    return new Response(null, { status: 304, headers: sent });
+  }
   let bytes = null;
   if (body?.text !== undefined) bytes = body.text;
   else if (body?.composed !== undefined) bytes = core.decisions.takeComposed();
   else if (body?.content) {
     bytes = await core.database.body(body.content);
     if (bytes === undefined) {
-      await core.lost(body.content).catch(complain);
-      return problem(504, "the stored response is gone");
+      await core.forget(body.content).catch(complain);
+      drain().catch(complain);
+      return problem(504, "the stored response is gone, and is fetched again");
     }
   }
-  if (body?.length !== undefined || body?.composed !== undefined) {
-    sent.set("content-length", String(body.length ?? body.composed));
+  if (isRead && method === "GET" && wanted.has("range") && !wanted.has("if-range")) {
+    return part(new Uint8Array(await new Response(bytes).arrayBuffer()), wanted.get("range"), sent);
   }
   return new Response(method === "HEAD" ? null : bytes, { status, headers: sent });
+}
+
+const opaque = (tag) => tag.trim().replace(/^W\//, "");
+
+// Whether a page has the current version (RFC 9110 13.1).
+function isCurrent(wanted, current) {
+  const tag = current.get("etag");
+  if (wanted.has("if-none-match")) {
+    const held = wanted.get("if-none-match");
+    return held.trim() === "*" || (tag !== null && held.split(",").some((one) => opaque(one) === opaque(tag)));
+  }
+  const [since, modified] = [wanted.get("if-modified-since"), current.get("last-modified")].map(Date.parse);
+  return since >= modified;
+}
+
+// The requested part of a body. Several parts, and ranges that cannot be read, give the whole body.
+function part(bytes, range, headers) {
+  const [, first, last] = /^bytes=(\d*)-(\d*)$/.exec(range.trim()) ?? [];
+  if (first === undefined || (first === "" && last === "")) return new Response(bytes, { status: 200, headers });
+  const length = bytes.byteLength;
+  const start = first === "" ? Math.max(length - Number(last), 0) : Number(first);
+  const end = first === "" || last === "" ? length : Math.min(Number(last) + 1, length);
+  if (start >= length || start >= end) {
+    headers.set("content-range", `bytes */${length}`);
+    return new Response(null, { status: 416, headers });
+  }
+  headers.set("content-range", `bytes ${start}-${end - 1}/${length}`);
+  headers.set("content-length", String(end - start));
+  return new Response(bytes.subarray(start, end), { status: 206, headers });
 }
 
 function problem(status, detail) {

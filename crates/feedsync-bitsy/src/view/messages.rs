@@ -28,8 +28,8 @@ pub trait Audience {
     /// errors and edits.
     fn shows(&self, stored_subscription: &StoredSubscription) -> Shows;
 
-    /// Whether the client also sees errors and edits of subscriptions that have ended.
-    fn sees_all(&self) -> bool;
+    /// Whether the client may see edits and errors of a partition and a feed.
+    fn sees(&self, state: &State, partition: Partition, feed: &Location) -> bool;
 }
 
 /// Identifies the snapshot that a view comes from, because responses to requests may overtake messages.
@@ -179,10 +179,9 @@ impl Snapshot {
     fn of(state: &State, audience: &impl Audience) -> Self {
         let listed = state.stored_subscriptions().filter(|it| audience.lists(it));
         let view = |it: &StoredSubscription| (it.id, subscription(state, it, audience.shows(it)));
-        let edits = state.edits().filter(|edit| {
-            let of = (edit.requested.partition, &edit.requested.feed);
-            audience.sees_all() || !ids(state, audience, of).is_empty()
-        });
+        let edits = state
+            .edits()
+            .filter(|edit| audience.sees(state, edit.requested.partition, &edit.requested.feed));
         let edit = |edit: &Edit<Entity>| {
             let body = edit.requested.body.as_ref().map(|body| body.content);
             (edit.id, (edit.tries, edit.progress.clone(), body))
@@ -227,9 +226,7 @@ fn visible<'s>(
     state: &'s State,
     audience: &impl Audience,
 ) -> impl Iterator<Item = &'s SyncError<Option<Content>>> {
-    state.errors().all().filter(move |error| {
-        audience.sees_all() || !ids(state, audience, (error.partition, &error.feed)).is_empty()
-    })
+    state.errors().all().filter(|error| audience.sees(state, error.partition, &error.feed))
 }
 
 /// The subscriptions that an event concerns, as far as a client may see them.

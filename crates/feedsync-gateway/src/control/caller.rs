@@ -114,17 +114,6 @@ impl Visibility<'_> {
                 || self.held.contains(&stored_subscription.id)
                 || credentials.check(&page.headers).is_ok())
     }
-
-    /// Whether the caller may see events and errors of a partition and a feed. Operators of the gateway also see
-    /// those of subscriptions that have ended (R-B17).
-    pub(crate) fn sees(
-        &self,
-        state: &interceptor::State,
-        partition: Partition,
-        feed: &Location,
-    ) -> bool {
-        self.sees_all() || !ids(state, self, (partition, feed)).is_empty()
-    }
 }
 
 impl Audience for Visibility<'_> {
@@ -138,8 +127,9 @@ impl Audience for Visibility<'_> {
         Shows { contents, secrets: contents && !self.caller.is_operator() }
     }
 
-    fn sees_all(&self) -> bool {
-        self.caller.is_operator()
+    /// Operators of the gateway also see edits and errors of subscriptions that have ended (R-B17).
+    fn sees(&self, state: &interceptor::State, partition: Partition, feed: &Location) -> bool {
+        self.caller.is_operator() || !ids(state, self, (partition, feed)).is_empty()
     }
 }
 

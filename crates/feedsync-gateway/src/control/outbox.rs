@@ -5,6 +5,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use feedsync_bitsy::interceptor::{EditStatus, Entity};
 use feedsync_bitsy::outbox::{Edit, EditId};
+use feedsync_bitsy::view::Audience as _;
 use feedsync_http::Problem;
 use http::StatusCode;
 use serde_json::{Value, json};

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 /// A stored value that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the stored value of {member} cannot be read: {why}")]
+#[error("the value of {member} cannot be read: {why}")]
 pub struct Damaged {
     /// Member of the JSON object.
     member: &'static str,

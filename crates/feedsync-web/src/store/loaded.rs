@@ -56,18 +56,20 @@ impl Loaded {
         match (needed, found) {
             (Needed::Address(location), Found::Rows(rows)) => {
                 let row = rows.first().map(|(_, text)| AddressRow::read(&parse(text)?));
-                self.addresses.insert(location, row.transpose()?.unwrap_or_default());
+                // A row that was changed meanwhile is newer than the one that was found.
+                let row = row.transpose()?.unwrap_or_default();
+                self.addresses.entry(location).or_insert(row);
             }
             (Needed::Feed(partition, feed), Found::Rows(rows)) => {
                 let row = |(key, text): &(String, String)| {
                     Ok((last_part(key)?, belonging(&parse(text)?)?))
                 };
                 let all: Result<_, Damaged> = rows.iter().map(row).collect();
-                self.feeds.insert((partition, feed), all?);
+                self.feeds.entry((partition, feed)).or_insert(all?);
             }
             (Needed::Partition(partition), Found::Rows(rows)) => {
                 let all: Result<_, Damaged> = rows.iter().map(|(key, _)| last_part(key)).collect();
-                self.partitions.insert(partition, all?);
+                self.partitions.entry(partition).or_insert(all?);
             }
             (Needed::Content(content), Found::Content(bytes)) => {
                 self.add_content(content.digest, bytes);
@@ -81,6 +83,9 @@ impl Loaded {
 
     /// Adds the bytes of a content; none if they are gone.
     pub(super) fn add_content(&mut self, digest: Digest, bytes: Option<Vec<u8>>) {
+        if bytes.is_none() && matches!(self.contents.get(&digest), Some(Some(_))) {
+            return;
+        }
         self.content_bytes += bytes.as_ref().map_or(0, Vec::len);
         if let Some(Some(before)) = self.contents.insert(digest, bytes) {
             self.content_bytes -= before.len();

@@ -2,7 +2,7 @@
 
 use feedsync_bitsy::headers::may_cross_origins;
 use feedsync_bitsy::interceptor::{
-    Content, Decision, EditRequest, Entity, ForwardOutcome, Proposed, Request, Step,
+    Content, Decision, Digest, EditRequest, Entity, ForwardOutcome, Proposed, Request, Step,
 };
 use feedsync_bitsy::location::Location;
 use http::header::{HeaderMap, IF_MATCH};
@@ -18,6 +18,13 @@ pub(super) struct Forwarding {
     proposed: Proposed,
     headers: HeaderMap,
     entity: Option<Entity>,
+}
+
+impl Forwarding {
+    /// Body of the edit, which is queued if there is no response.
+    pub(super) fn content(&self) -> Option<Digest> {
+        self.entity.as_ref().map(|entity| entity.content.digest)
+    }
 }
 
 /// Decision about an edit whose body was received.

@@ -16,9 +16,10 @@ mod reads;
 mod tasks;
 mod values;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use feedsync_bitsy::interceptor::{Digest, Settings};
+use feedsync_bitsy::profile::Profile;
 use feedsync_bitsy::time::Time;
 use serde_json::{Value, json};
 
@@ -27,6 +28,9 @@ use crate::engine::{Circumstances, Engine};
 use crate::store::{Found, Needed, Range, ReadError, Writes};
 use edits::Forwarding;
 use pages::Pages;
+
+/// Settings of the decisions. As in a gateway, `no-store` of other origins is honoured.
+const SETTINGS: Settings = Settings { profile: Profile::Resilient, honours_no_store: true };
 
 /// A worker.
 #[derive(Debug)]
@@ -48,7 +52,7 @@ enum CommandError {
     /// Data are missing or damaged.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// The command cannot be read. This is a fault of the script.
+    /// The command cannot be read, and has changed nothing.
     #[error("the command cannot be read: {0}")]
     Invalid(#[from] Damaged),
 }
@@ -57,7 +61,7 @@ impl Worker {
     /// Restores a worker from the rows whose keys begin with [`STATE`](crate::STATE).
     pub fn restored(rows: &BTreeMap<String, String>) -> Result<Self, Damaged> {
         Ok(Self {
-            engine: Engine::restored(Settings::default(), rows)?,
+            engine: Engine::restored(SETTINGS, rows)?,
             pages: Pages::restored(rows)?,
             decided: None,
             forwarding: BTreeMap::new(),
@@ -83,6 +87,7 @@ impl Worker {
             Err(CommandError::Read(ReadError::Lost(content))) => {
                 json!({ "lost": content.digest.to_string() })
             }
+            Err(CommandError::Invalid(error)) => json!({ "invalid": error.to_string() }),
             Err(error) => json!({ "failed": error.to_string() }),
         }
     }
@@ -133,10 +138,7 @@ impl Worker {
         Ok(Some(match name {
             "request" => self.request(of, with)?,
             "committed" => self.committed(),
-            "needed" => {
-                self.engine.needed().iter().map(|digest| json!(digest.to_string())).collect()
-            }
-            "sweep" => reads::sweep(of, &self.engine.needed())?,
+            "sweep" => reads::sweep(of, &self.needed())?,
             "messages" => self.messages(with)?,
             "connect" => self.connect(of)?,
             "disconnect" => self.disconnect(of)?,
@@ -147,6 +149,13 @@ impl Worker {
             }
             _ => return Ok(None),
         }))
+    }
+
+    /// Contents that are needed although no row may refer to them.
+    fn needed(&self) -> BTreeSet<Digest> {
+        let mut needed = self.engine.needed();
+        needed.extend(self.forwarding.values().filter_map(Forwarding::content));
+        needed
     }
 
     /// Carries out a command whose changes are to be committed.

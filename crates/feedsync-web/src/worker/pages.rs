@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use feedsync_bitsy::authentication::Partition;
 use feedsync_bitsy::event::Interaction;
-use feedsync_bitsy::interceptor::{Content, EventKind, StoredSubscription, SubscriptionId};
-use feedsync_bitsy::proxy::Style;
+use feedsync_bitsy::interceptor::{
+    self as bitsy, Content, EventKind, StoredSubscription, SubscriptionId,
+};
+use feedsync_bitsy::location::Location;
 use feedsync_bitsy::subscription::Holder;
 use feedsync_bitsy::subscription::state::State;
 use feedsync_bitsy::view::{self, Audience, Message, Sent, Shows, Stamp};
@@ -82,9 +85,13 @@ impl Audience for Identity {
         Shows { contents, secrets: contents }
     }
 
-    fn sees_all(&self) -> bool {
-        // Errors of subscriptions that have ended must be shown to somebody, and all pages are of one origin.
-        true
+    /// Edits and errors of subscriptions that have ended are shown to everybody, because they must be shown to
+    /// somebody, and all pages are of one origin. Those of another person's subscription are not.
+    fn sees(&self, state: &bitsy::State, partition: Partition, _: &Location) -> bool {
+        let mut of = state.stored_subscriptions().filter(|stored_subscription| {
+            stored_subscription.subscription.partition() == partition
+        });
+        of.all(|stored_subscription| self.shows(stored_subscription).contents)
     }
 }
 
@@ -157,8 +164,9 @@ impl Pages {
         }
     }
 
-    /// Marks a view with the number of a new snapshot.
+    /// Marks the view of a subscription with the number of a new snapshot. The cookie that names a person is hidden.
     pub(super) fn mark(&mut self, view: &mut Value) {
+        hide_identity(view);
         self.snapshots += 1;
         Stamp { number: self.snapshots, count: &self.count }.mark(view);
     }
@@ -176,8 +184,8 @@ impl Worker {
         pages.snapshots += 1;
         let stamp = Stamp { number: pages.snapshots, count: &pages.count };
         let mut sent = Sent::default();
-        let styles: Vec<&str> = Style::ALL.into_iter().map(Style::name).collect();
-        let messages = sent.all(engine.state(), &identity, &styles, stamp);
+        // A worker emulates no proxy for pages of other origins, because it serves its own origin only.
+        let messages = sent.all(engine.state(), &identity, &[], stamp);
         pages.waiting.retain(|(page, _)| *page != name);
         pages.waiting.extend(messages.into_iter().map(|message| (name.clone(), message)));
         pages.open.insert(name, Page { sent, identity });
@@ -225,7 +233,13 @@ impl Worker {
         with: Circumstances,
     ) -> Result<Vec<(&'static str, Value)>, ReadError> {
         Ok(match message {
-            Message::Line(name, value) => vec![(*name, value.clone())],
+            Message::Line(name, value) => {
+                let mut value = value.clone();
+                hide_identity(&mut value);
+                let listed = value.get_mut("subscriptions").and_then(Value::as_array_mut);
+                listed.into_iter().flatten().for_each(hide_identity);
+                vec![(*name, value)]
+            }
             Message::Error(found) => {
                 let (error, ids) = &**found;
                 let view = view::error(error, ids);
@@ -269,6 +283,13 @@ impl Worker {
             Err(ReadError::Lost(_)) => Ok(view),
             Err(error) => Err(error),
         }
+    }
+}
+
+/// Removes the cookie that names a person from the view of a subscription.
+fn hide_identity(view: &mut Value) {
+    if let Some(headers) = view.get_mut("headers").and_then(Value::as_array_mut) {
+        headers.retain(|header| header["name"] != "Cookie");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use feedsync_bitsy::interceptor::{Decision, Digest, Request};
+use feedsync_bitsy::interceptor::{Decision, Digest, Request, Stored as _};
 use serde_json::{Value, json};
 
 use super::{CommandError, Worker, values, writes_value};
@@ -12,33 +12,38 @@ use crate::store::Swept;
 
 impl Worker {
     /// Decides about a request of a page: `pass` leaves it to the browser, `edit` asks for its body, and `reply` is the
-    /// response.
+    /// response. `isKnown` tells whether a subscription knows the address.
     pub(super) fn request(
         &mut self,
         of: Fields<'_>,
         with: Circumstances,
     ) -> Result<Value, CommandError> {
         let request = values::request(of)?;
-        let decision = self.engine.read(with, |state, cx| {
+        let (decision, is_known) = self.engine.read(with, |state, cx| {
             let values::PageRequest { method, location, headers } = &request;
-            state.responder().decide(cx, Request { method, location, headers })
+            let is_known = !cx.stored.resources(location)?.is_empty();
+            let decision = state.responder().decide(cx, Request { method, location, headers })?;
+            Ok((decision, is_known))
         })?;
         Ok(match decision {
-            Decision::Pass => json!({ "pass": true }),
-            Decision::QueueEdit(_) | Decision::ForwardEdit(_) => json!({ "edit": true }),
+            Decision::Pass => json!({ "pass": true, "isKnown": is_known }),
+            Decision::QueueEdit(_) | Decision::ForwardEdit(_) => {
+                json!({ "edit": true, "location": request.location.as_str() })
+            }
             Decision::Answer(reply) => json!({ "reply": self.reply(&reply, with)? }),
         })
     }
 
-    /// Notes whether a request reached its server.
+    /// Notes whether a request reached its server. The result is whether the server was away before.
     pub(super) fn reached(
         &mut self,
         of: Fields<'_>,
         with: Circumstances,
     ) -> Result<Value, CommandError> {
         let (location, did) = (of.location("url")?, of.flag("did")?);
+        let was_away = !self.engine.state().is_reached(&location);
         self.engine.reached(&location, did, with);
-        Ok(Value::Null)
+        Ok(json!(did && was_away))
     }
 }
 

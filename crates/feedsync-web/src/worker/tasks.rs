@@ -1,8 +1,9 @@
 //! Requests of the worker itself.
 
+use feedsync_bitsy::headers::may_cross_origins;
 use feedsync_bitsy::interceptor::{Content, Digest, Outcome, Task, TaskId};
 use feedsync_bitsy::location::Location;
-use http::header::COOKIE;
+use http::header::{AUTHORIZATION, COOKIE};
 use serde_json::{Value, json};
 
 use super::{CommandError, Worker, values};
@@ -84,6 +85,8 @@ fn task_value(task: &Task) -> Value {
     let mut headers = task.headers.clone();
     // The browser has the cookies; the registered one only names the partition.
     let with_credentials = headers.remove(COOKIE).is_some();
+    // A browser drops `Authorization` on the way to another origin, and no other header.
+    let may_redirect = headers.keys().all(|name| *name == AUTHORIZATION || may_cross_origins(name));
     json!({
         "id": task.id.0.to_string(),
         "partition": partition_text(task.partition),
@@ -92,5 +95,6 @@ fn task_value(task: &Task) -> Value {
         "headers": header_list(&headers),
         "body": task.body.as_ref().map(content_value),
         "withCredentials": with_credentials,
+        "mayRedirect": may_redirect,
     })
 }

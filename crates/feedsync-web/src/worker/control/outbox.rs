@@ -1,7 +1,7 @@
 //! Waiting edits, as scripts of pages see and discard them.
 
 use feedsync_bitsy::outbox::EditId;
-use feedsync_bitsy::view;
+use feedsync_bitsy::view::{self, Audience as _};
 use serde_json::json;
 
 use super::{Asked, Told, absent, done};
@@ -15,18 +15,24 @@ impl Worker {
         asked: Asked<'_>,
     ) -> Result<Told, CommandError> {
         let state = self.engine.state();
+        // Edits of other persons do not exist for a page.
+        let edits = || {
+            state.edits().filter(|edit| {
+                asked.identity.sees(state, edit.requested.partition, &edit.requested.feed)
+            })
+        };
         let known = |id: &&str| {
             let id = id.parse().ok().map(EditId)?;
-            state.edits().any(|edit| edit.id == id).then_some(id)
+            edits().any(|edit| edit.id == id).then_some(id)
         };
         let id = rest.first().and_then(known);
         Ok(match (method, rest, id) {
             ("GET", [], _) => {
-                let edits = state.edits().map(|edit| view::edit(edit, &state.edit_status(edit)));
-                Told::View(200, edits.collect())
+                let views = edits().map(|edit| view::edit(edit, &state.edit_status(edit)));
+                Told::View(200, views.collect())
             }
             ("POST", ["retry"], _) => {
-                let ids: Vec<EditId> = state.edits().map(|edit| edit.id).collect();
+                let ids: Vec<EditId> = edits().map(|edit| edit.id).collect();
                 let tried = ids.len();
                 self.engine.change(asked.with, |state, _| {
                     state.retry_all();

@@ -119,6 +119,10 @@ impl Worker {
         asked: Asked<'_>,
     ) -> Result<Result<(), Told>, CommandError> {
         let (body, now) = (Fields(asked.body), asked.with.now);
+        if body.optional("interval").is_some() && asked.body.get("proxy").is_some() {
+            let why = "change the interval and the proxy by requests of their own".to_owned();
+            return Ok(Err(Told::Refused(422, why)));
+        }
         if body.optional("interval").is_some() {
             let Ok(minutes) = body.small("interval") else {
                 let why = "the interval is a number of minutes from 0 to 65535".to_owned();
@@ -242,13 +246,20 @@ fn wanted(asked: Asked<'_>) -> Result<SubscriptionRequest, String> {
             .zip(header.get("value").and_then(Value::as_str));
         let (name, value) = pair.ok_or_else(|| format!("{header} is no header"))?;
         if name.eq_ignore_ascii_case("cookie") {
-            return Err("a script cannot set cookies in a browser: call bitsy.partition() with \
-                        the name of the person, and requests are made with the browser's cookies"
+            return Err("a script cannot set cookies in a browser: requests are made with the \
+                        browser's cookies, and the option `partition` of `register` names the \
+                        person"
                 .to_owned());
         }
         builder.add_request_header(name, value).map_err(text)?;
     }
-    if let Some(cookie) = asked.identity.cookie() {
+    // The browser sends cookies with requests of this origin, and with others if the page asks for it.
+    let origin: Option<Location> = of_command(asked, "origin")?;
+    let is_at_home = origin
+        .is_none_or(|origin| feed.parse().is_ok_and(|feed: Location| feed.is_same_origin(&origin)));
+    let has_cookies =
+        is_at_home || asked.of.optional("isNamed").and_then(Value::as_bool) == Some(true);
+    if let Some(cookie) = asked.identity.cookie().filter(|_| has_cookies) {
         let cookie = cookie.to_str().unwrap_or_default();
         builder.set_request_header("Cookie", cookie).map_err(text)?;
     }
@@ -259,6 +270,11 @@ fn wanted(asked: Asked<'_>) -> Result<SubscriptionRequest, String> {
         builder.set_proxy(proxy).map_err(text)?;
     }
     builder.build().map_err(text)
+}
+
+/// An address in the command itself.
+fn of_command(asked: Asked<'_>, member: &'static str) -> Result<Option<Location>, String> {
+    asked.of.optional_location(member).map_err(|error| error.to_string())
 }
 
 /// Text without the escapes of a path.

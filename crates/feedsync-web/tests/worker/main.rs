@@ -1,0 +1,4 @@
+//! The worker by its commands, without a browser.
+
+mod commands;
+mod script;
