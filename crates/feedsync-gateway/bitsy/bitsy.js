@@ -581,6 +581,8 @@
 
   // Number of failed attempts after which a page learns that there is no gateway. More attempts follow.
   const MAX_FAILURES = 3;
+  // Number of failed attempts at a gateway that runs, after which it counts as one that refuses this page.
+  const MAX_REFUSALS = 2;
 
   const gateway = {
     async send(method, path, body) {
@@ -601,6 +603,7 @@
 
   // Follows the events of the gateway, and reconnects after failures.
   async function follow() {
+    let refusals = 0;
     for (let failures = 0; ; failures += 1) {
       try {
         const answer = await fetch(`${control}/events?page=${page}`, {
@@ -611,11 +614,13 @@
           return refused(new GatewayError(answer.status, said?.detail ?? `the gateway answered ${answer.status}`));
         }
         if (answer.ok) {
-          await listen(answer.body.getReader(), () => { failures = 0; });
+          await listen(answer.body.getReader(), () => { [failures, refusals] = [0, 0]; });
         }
       } catch {
-        // A refused page cannot read the refusal. A file that every page may read shows whether the gateway runs.
-        if (failures > 0 && await isThere()) {
+        // A refused page cannot read the refusal. A file that every page may read shows whether the gateway runs. It
+        // may have started just now, so that one such failure proves nothing.
+        refusals = await isThere() ? refusals + 1 : 0;
+        if (refusals > MAX_REFUSALS) {
           return refused(new GatewayError(403, `the gateway at ${control} does not allow this page: start it with --allow-origin`));
         }
         if (failures === MAX_FAILURES) {

@@ -23,8 +23,11 @@ fn feed() -> String {
     )
 }
 
-/// Answers the requests of the worker itself until none is due. `None` is a server that cannot be reached.
-fn serve(script: &mut Script, answer: &mut dyn FnMut(&str, &str, &str) -> Option<(u16, String)>) {
+/// Status and text of a response; none if the server cannot be reached.
+type Answer = Option<(u16, String)>;
+
+/// Answers the requests of the worker itself until none is due.
+fn serve(script: &mut Script, answer: &mut dyn FnMut(&str, &str, &str) -> Answer) {
     loop {
         let begun = script.run(json!({ "do": "begin" }));
         let tasks = begun["tasks"].as_array().unwrap().clone();
@@ -51,7 +54,7 @@ fn serve(script: &mut Script, answer: &mut dyn FnMut(&str, &str, &str) -> Option
     }
 }
 
-fn origin(_: &str, url: &str, _: &str) -> Option<(u16, String)> {
+fn origin(_: &str, url: &str, _: &str) -> Answer {
     Some((200, if url == FEED { feed() } else { entry("a") }))
 }
 
