@@ -15,17 +15,17 @@ const TASK_BITS: u32 = 32;
 
 /// Time and random bits of a decision.
 #[derive(Debug, Clone, Copy)]
-pub struct Circumstances {
+pub(crate) struct Circumstances {
     /// Present time.
-    pub now: Time,
+    pub(crate) now: Time,
     /// Random bits.
-    pub random: u128,
+    pub(crate) random: u128,
 }
 
 /// Makes decisions one at a time. The step of a decision is [written](Self::writes) and [committed](Self::committed)
 /// before the next decision that changes something.
 #[derive(Debug)]
-pub struct Engine {
+pub(crate) struct Engine {
     settings: Settings,
     state: State,
     store: Store,
@@ -37,7 +37,10 @@ pub struct Engine {
 
 impl Engine {
     /// Restores the state from the rows whose keys begin with [`STATE`](crate::STATE).
-    pub fn restored(settings: Settings, rows: &BTreeMap<String, String>) -> Result<Self, Damaged> {
+    pub(crate) fn restored(
+        settings: Settings,
+        rows: &BTreeMap<String, String>,
+    ) -> Result<Self, Damaged> {
         let (store, rows) = Store::restored(rows)?;
         let state = State::restored(settings, rows);
         let begun = state.next_task();
@@ -45,7 +48,7 @@ impl Engine {
     }
 
     /// Restores the state again after a step could not be committed. Running requests for edits stay known.
-    pub fn restore(&mut self, rows: &BTreeMap<String, String>) -> Result<(), Damaged> {
+    pub(crate) fn restore(&mut self, rows: &BTreeMap<String, String>) -> Result<(), Damaged> {
         let (store, rows) = Store::restored(rows)?;
         self.restorations += 1;
         let mut state = State::restored(self.settings, rows);
@@ -59,12 +62,12 @@ impl Engine {
     }
 
     /// The state. It includes the step of the last decision, even if that is not committed yet.
-    pub fn state(&self) -> &State {
+    pub(crate) fn state(&self) -> &State {
         &self.state
     }
 
     /// Makes a decision that changes nothing.
-    pub fn read<R>(
+    pub(crate) fn read<R>(
         &self,
         with: Circumstances,
         read: impl FnOnce(&State, Context<'_, Store>) -> Result<R, ReadError>,
@@ -75,7 +78,7 @@ impl Engine {
 
     /// Makes a decision whose step is to be committed. If data are missing, nothing has changed, and the decision is
     /// repeated once they are there.
-    pub fn change<R>(
+    pub(crate) fn change<R>(
         &mut self,
         with: Circumstances,
         change: impl FnOnce(&mut State, Context<'_, Store>) -> Result<(R, Step), ReadError>,
@@ -89,7 +92,7 @@ impl Engine {
 
     /// Rows to write for the step of the last decision; none if there is nothing to write. If data are missing, the
     /// call is repeated once they are there.
-    pub fn writes(&mut self) -> Result<Option<Writes>, ReadError> {
+    pub(crate) fn writes(&mut self) -> Result<Option<Writes>, ReadError> {
         let Self { state, store, pending, .. } = self;
         let Some(pending) = pending else { return Ok(None) };
         let is_edited = |partition: Partition, location: &Location| {
@@ -102,7 +105,7 @@ impl Engine {
     }
 
     /// Notes that the step of the last decision is committed, and returns its events.
-    pub fn committed(&mut self) -> Vec<Event> {
+    pub(crate) fn committed(&mut self) -> Vec<Event> {
         let Some(pending) = self.pending.take() else { return Vec::new() };
         let step = pending.into_step();
         if step.is_durable {
@@ -114,22 +117,22 @@ impl Engine {
     }
 
     /// Notes whether a request reached its server. This is not stored.
-    pub fn reached(&mut self, location: &Location, did: bool, with: Circumstances) {
+    pub(crate) fn reached(&mut self, location: &Location, did: bool, with: Circumstances) {
         self.state.reached(location, did, with.now, with.random as u64);
     }
 
     /// Adds data that were missing.
-    pub fn add(&mut self, needed: Needed, found: Found) -> Result<(), ReadError> {
+    pub(crate) fn add(&mut self, needed: Needed, found: Found) -> Result<(), ReadError> {
         self.store.add(needed, found)
     }
 
     /// Keeps received bytes in memory, so that decisions need not load them.
-    pub fn keep_content(&mut self, digest: Digest, bytes: Vec<u8>) {
+    pub(crate) fn keep_content(&mut self, digest: Digest, bytes: Vec<u8>) {
         self.store.keep_content(digest, bytes);
     }
 
     /// Contents that the state needs, which are not all referred to by rows.
-    pub fn needed(&self) -> BTreeSet<Digest> {
+    pub(crate) fn needed(&self) -> BTreeSet<Digest> {
         self.state.needed().collect()
     }
 }

@@ -8,7 +8,6 @@ mod store;
 mod worker;
 
 pub use codec::Damaged;
-pub use engine::{Circumstances, Engine};
 pub use store::{
     CANDIDATES, Found, Needed, PendingStep, Range, ReadError, STATE, Store, Swept, Writes,
     candidate, uses,

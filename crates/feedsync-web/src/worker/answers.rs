@@ -1,6 +1,6 @@
 //! Responses to pages.
 
-use feedsync_bitsy::interceptor::{Reply, ReplyBody, Stored};
+use feedsync_bitsy::interceptor::{Content, Reply, ReplyBody, Stored};
 use serde_json::{Value, json};
 
 use super::Worker;
@@ -15,10 +15,7 @@ impl Worker {
         let body = match &reply.shows {
             ReplyBody::Nothing => Value::Null,
             ReplyBody::Text(text) => json!({ "text": text }),
-            ReplyBody::Content(content) => {
-                // Small contents are loaded, so that the script need not look for them.
-                json!({ "content": content.digest.to_string(), "length": content.length })
-            }
+            ReplyBody::Content(content) => content_body(content),
             ReplyBody::Composed(composed) => {
                 let bytes = self.engine.read(with, |_, cx| composed.bytes(cx.stored))?;
                 let length = bytes.len();
@@ -26,16 +23,36 @@ impl Worker {
                 json!({ "composed": length })
             }
         };
-        let headers = header_list(&reply.headers);
-        Ok(json!({ "status": reply.status.as_u16(), "headers": headers, "body": body }))
+        Ok(value(reply, body))
+    }
+
+    /// Value of the acknowledgement of an edit. It is built after the state has changed, so it reads nothing.
+    pub(super) fn acknowledgement(reply: &Reply) -> Value {
+        value(
+            reply,
+            match &reply.shows {
+                ReplyBody::Nothing | ReplyBody::Composed(_) => Value::Null,
+                ReplyBody::Text(text) => json!({ "text": text }),
+                ReplyBody::Content(content) => content_body(content),
+            },
+        )
     }
 
     /// Bytes of a stored content that is loaded.
     pub(super) fn loaded(
         &self,
-        content: &feedsync_bitsy::interceptor::Content,
+        content: &Content,
         with: Circumstances,
     ) -> Result<Vec<u8>, ReadError> {
         self.engine.read(with, |_, cx| cx.stored.content(content))
     }
+}
+
+fn content_body(content: &Content) -> Value {
+    json!({ "content": content.digest.to_string(), "length": content.length })
+}
+
+fn value(reply: &Reply, body: Value) -> Value {
+    let headers = header_list(&reply.headers);
+    json!({ "status": reply.status.as_u16(), "headers": headers, "body": body })
 }

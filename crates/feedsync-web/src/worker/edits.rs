@@ -64,7 +64,7 @@ impl Worker {
             })
         })?;
         Ok(match taken {
-            Taken::Reply(reply) => json!({ "reply": self.reply(&reply, with)? }),
+            Taken::Reply(reply) => json!({ "reply": Self::acknowledgement(&reply) }),
             Taken::Pass => json!({ "pass": true }),
             Taken::Forward(proposed) => {
                 let sent = sent_headers(&request.headers, &request.location, &proposed);
@@ -103,7 +103,7 @@ impl Worker {
             state.delivery().forwarded(cx, edit, &outcome)
         })?;
         self.forwarding.remove(&id);
-        let reply = reply.map(|reply| self.reply(&reply, with)).transpose()?;
+        let reply = reply.as_ref().map(Self::acknowledgement);
         Ok(json!({ "reply": reply }))
     }
 

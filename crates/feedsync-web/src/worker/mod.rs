@@ -143,10 +143,6 @@ impl Worker {
             "connect" => self.connect(of)?,
             "disconnect" => self.disconnect(of)?,
             "reached" => self.reached(of, with)?,
-            "next-wake" => {
-                let time = self.engine.state().next_wake(with.now);
-                json!(time.map(|time| time.millis()))
-            }
             _ => return Ok(None),
         }))
     }
@@ -180,9 +176,7 @@ impl Worker {
 
 fn writes_value(writes: &Writes) -> Value {
     let rows: Value = writes.rows.iter().map(|(key, text)| json!([key, text])).collect();
-    let contents = writes.contents.iter().map(|content| json!(content.digest.to_string()));
-    let contents: Value = contents.collect();
-    json!({ "rows": rows, "contents": contents, "isDurable": writes.is_durable })
+    json!({ "rows": rows, "isDurable": writes.is_durable })
 }
 
 fn range_value(range: &Range) -> Value {

@@ -7,7 +7,7 @@ use http::header::{AUTHORIZATION, COOKIE};
 use serde_json::{Value, json};
 
 use super::{CommandError, Worker, values};
-use crate::codec::{Damaged, Fields, bytes_of, content_value, header_list, partition_text};
+use crate::codec::{Damaged, Fields, bytes_of, content_value, header_list};
 use crate::engine::Circumstances;
 
 /// Maximum number of concurrent requests.
@@ -89,7 +89,6 @@ fn task_value(task: &Task) -> Value {
     let may_redirect = headers.keys().all(|name| *name == AUTHORIZATION || may_cross_origins(name));
     json!({
         "id": task.id.0.to_string(),
-        "partition": partition_text(task.partition),
         "method": task.method.as_str(),
         "url": task.location.as_str(),
         "headers": header_list(&headers),
