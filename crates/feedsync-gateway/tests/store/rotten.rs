@@ -98,16 +98,22 @@ fn a_flipped_bit_is_an_error_and_never_bytes() {
     assert!(seen.contains(&Where::Column) && seen.contains(&Where::File));
 }
 
+/// A store that has found its content of this length damaged, in a directory that must outlive it.
+fn damaged_store(length: usize) -> (TempDir, Store, Content) {
+    let directory = TempDir::new().unwrap();
+    let (first, content) = store(&directory, 2, length);
+    drop(first);
+    flip_stored(directory.path(), &content, &mut SmallRng::seed_from_u64(1));
+    let (store, _) = open(&directory);
+    assert!(opened(&store, &content).is_err());
+    (directory, store, content)
+}
+
 /// Damage is handled in two steps, and the same contents may be fetched between them.
 #[test]
 fn the_right_bytes_stay_where_they_are_stored_before_the_damaged_ones_are_forgotten() {
     for length in [100, LARGE] {
-        let directory = TempDir::new().unwrap();
-        let (store, content) = store(&directory, 2, length);
-        drop(store);
-        flip_stored(directory.path(), &content, &mut SmallRng::seed_from_u64(1));
-        let (store, _) = open(&directory);
-        assert!(opened(&store, &content).is_err());
+        let (_directory, store, content) = damaged_store(length);
         let damaged = store.take_damaged();
         let held = pin(&store, 2, length);
         store.apply(&[durable(vec![stored("a", held.content(), 2)])]).unwrap();
@@ -121,12 +127,7 @@ fn the_right_bytes_stay_where_they_are_stored_before_the_damaged_ones_are_forgot
 #[test]
 fn damaged_bytes_that_are_still_needed_are_reported_again_until_they_are_not() {
     for length in [100, LARGE] {
-        let directory = TempDir::new().unwrap();
-        let (store, content) = store(&directory, 2, length);
-        drop(store);
-        flip_stored(directory.path(), &content, &mut SmallRng::seed_from_u64(1));
-        let (store, _) = open(&directory);
-        assert!(opened(&store, &content).is_err());
+        let (_directory, store, content) = damaged_store(length);
         let needed = HashSet::from([content.digest]);
         for needed in [&needed, &needed, &HashSet::new()] {
             let damaged = store.take_damaged();
