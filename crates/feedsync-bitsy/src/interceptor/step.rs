@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use http::{HeaderMap, Method};
 
 use super::stored::{Content, Entity, Representation};
-use super::{Attempt, Policy, StoredSubscription, SubscriptionId};
+use super::{Attempt, ControlError, Policy, StoredSubscription, SubscriptionId};
 use crate::authentication::Partition;
 use crate::event::{ErrorId, Interaction, StateChange, SyncError};
 use crate::interception::Role;
 use crate::location::Location;
 use crate::newsreader::{Account, CachedResponse, ChangeId, Key, StoredChange};
 use crate::outbox::{Edit, EditId};
+use crate::subscription::Holder;
 
 /// Changes of a decision. All of them are stored in one transaction. Then its events are sent and its tasks
 /// begin.
@@ -25,6 +26,32 @@ pub struct Step {
     pub is_durable: bool,
     /// Events for applications.
     pub events: Vec<Event>,
+}
+
+impl Step {
+    /// Makes the same change for several holders of a subscription, in one durable step. Holders that no longer exist
+    /// are skipped, unless none exists.
+    pub fn of_each(
+        holders: &[Holder],
+        mut change: impl FnMut(Holder) -> Result<Self, ControlError>,
+    ) -> Result<Self, ControlError> {
+        let mut all = Self { is_durable: true, ..Self::default() };
+        let mut refused = None;
+        for holder in holders {
+            match change(*holder) {
+                Ok(step) => all.append(step),
+                Err(error) => refused = Some(error),
+            }
+        }
+        refused.filter(|_| all.changes.is_empty()).map_or(Ok(all), Err)
+    }
+
+    /// Adds the changes and events of another step.
+    pub fn append(&mut self, other: Self) {
+        self.changes.extend(other.changes);
+        self.events.extend(other.events);
+        self.is_durable |= other.is_durable;
+    }
 }
 
 /// One change of the store.

@@ -3,12 +3,13 @@
 use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::Response;
+use feedsync_bitsy::interceptor::Step;
 use feedsync_bitsy::relation::Relation;
 use feedsync_http::Problem;
 use http::StatusCode;
 
 use super::caller::Caller;
-use super::subscriptions::{each, named};
+use super::subscriptions::named;
 use super::{Control, answer};
 
 /// Adds a relation to the holds of the caller.
@@ -20,7 +21,7 @@ pub(crate) async fn add(
     let (id, relation) = (named(&id)?, parsed(&relation)?);
     let change = control.change_holds(&caller, id, move |it, holders, now| {
         let last = holders.last().copied();
-        each(last.as_slice(), |holder| it.add_follow(id, holder, relation.clone(), now))
+        Step::of_each(last.as_slice(), |holder| it.add_follow(id, holder, relation.clone(), now))
     });
     change.await?;
     Ok(answer::json(&control.one(&caller, id).await?))
@@ -34,7 +35,7 @@ pub(crate) async fn remove(
 ) -> Result<Response, Problem> {
     let (id, relation) = (named(&id)?, parsed(&relation)?);
     let change = control.change_holds(&caller, id, move |it, holders, now| {
-        each(holders, |holder| it.remove_follow(id, holder, &relation, now))
+        Step::of_each(holders, |holder| it.remove_follow(id, holder, &relation, now))
     });
     change.await?;
     Ok(answer::json(&control.one(&caller, id).await?))

@@ -3,8 +3,7 @@
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_bitsy::interceptor::{self, Step, SubscriptionId};
-use feedsync_bitsy::subscription::state::State as Stands;
+use feedsync_bitsy::interceptor::{self, SubscriptionId};
 use feedsync_bitsy::time::Time;
 use feedsync_bitsy::view::Audience as _;
 use feedsync_http::Problem;
@@ -32,22 +31,7 @@ impl Control {
                 told.map(|stored_subscription| stored_subscription.id).collect()
             })
             .await;
-        let requested = move |it: &mut interceptor::State, now: Time| {
-            let mut all = Step::default();
-            it.retry_all();
-            for id in told {
-                let stands = it
-                    .stored_subscription(id)
-                    .map(|stored_subscription| stored_subscription.subscription.state());
-                if matches!(stands, Some(Stands::Waiting | Stands::Ready)) {
-                    let Ok(step) = it.resume(id, now) else { continue };
-                    all.changes.extend(step.changes);
-                    all.events.extend(step.events);
-                    all.is_durable = true;
-                }
-            }
-            Ok(all)
-        };
+        let requested = move |it: &mut interceptor::State, now: Time| Ok(it.refresh_all(told, now));
         self.change(Box::new(requested)).await.map_err(refused)
     }
 }

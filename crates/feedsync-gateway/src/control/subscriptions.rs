@@ -163,7 +163,7 @@ pub(crate) async fn change(
     if let Some(minutes) = patch.interval {
         control
             .change_holds(&caller, id, move |it, holders, now| {
-                each(holders, |holder| it.set_interval(id, holder, minutes, now))
+                Step::of_each(holders, |holder| it.set_interval(id, holder, minutes, now))
             })
             .await?;
     }
@@ -210,26 +210,6 @@ pub(crate) async fn resume(
 /// Parses the identifier of a subscription.
 pub(crate) fn named(id: &str) -> Result<SubscriptionId, Problem> {
     json::number(id).map(SubscriptionId).ok_or_else(|| absent("subscription"))
-}
-
-/// Combines the same change for several holds into one step. Holds that no longer exist are skipped, unless none
-/// exists.
-pub(crate) fn each(
-    holders: &[Holder],
-    mut change: impl FnMut(Holder) -> Result<Step, ControlError>,
-) -> Result<Step, ControlError> {
-    let mut all = Step { is_durable: true, ..Step::default() };
-    let mut refused = None;
-    for holder in holders {
-        match change(*holder) {
-            Ok(step) => {
-                all.changes.extend(step.changes);
-                all.events.extend(step.events);
-            }
-            Err(error) => refused = Some(error),
-        }
-    }
-    refused.filter(|_| all.changes.is_empty()).map_or(Ok(all), Err)
 }
 
 /// Completes the work even if the caller disconnects, so that the record of holds stays correct.
@@ -369,7 +349,7 @@ impl Control {
         }
         let gone = holders.clone();
         let requested = move |state: &mut interceptor::State, now: Time| {
-            each(&holders, |holder| state.unsubscribe(id, holder, now))
+            Step::of_each(&holders, |holder| state.unsubscribe(id, holder, now))
         };
         self.change(Box::new(requested)).await.map_err(refused)?;
         holds.remove(&gone);

@@ -149,8 +149,7 @@ impl Delivery<'_> {
     pub fn retry_all_now(&mut self, ids: impl IntoIterator<Item = EditId>) -> Step {
         let mut all = Step::default();
         for step in ids.into_iter().map(|id| self.retry_now(id)) {
-            all.is_durable |= step.is_durable;
-            all.changes.extend(step.changes);
+            all.append(step);
         }
         all
     }

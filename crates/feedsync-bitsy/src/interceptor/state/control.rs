@@ -137,6 +137,26 @@ impl State {
         Ok(step)
     }
 
+    /// Fetches these subscriptions now, unless they are paused, and retries waiting edits.
+    pub fn refresh_all(
+        &mut self,
+        ids: impl IntoIterator<Item = SubscriptionId>,
+        now: Time,
+    ) -> Step {
+        self.retry_all();
+        let mut all = Step::default();
+        for id in ids {
+            let stored = self.stored_subscriptions.get(&id);
+            let state = stored.map(|stored| stored.subscription.state());
+            if matches!(state, Some(SubscriptionState::Waiting | SubscriptionState::Ready))
+                && let Ok(step) = self.resume(id, now)
+            {
+                all.append(Step { is_durable: true, ..step });
+            }
+        }
+        all
+    }
+
     /// Adds a relation to follow (`addFollow`).
     pub fn add_follow(
         &mut self,

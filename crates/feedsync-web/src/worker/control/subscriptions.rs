@@ -7,7 +7,6 @@ use feedsync_bitsy::location::Location;
 use feedsync_bitsy::relation::Relation;
 use feedsync_bitsy::subscription::Holder;
 use feedsync_bitsy::subscription::builder::{BuildError, SubscriptionBuilder, SubscriptionRequest};
-use feedsync_bitsy::subscription::state;
 use feedsync_bitsy::view::{self, Audience as _};
 use serde_json::Value;
 
@@ -90,9 +89,9 @@ impl Worker {
         let (id, holder, left) = self.engine.change(asked.with, |state, _| {
             let (id, holder, mut step) = state.subscribe(wanted, now);
             let left = pages.left(&open, id);
-            let released = each(&left, |left| state.unsubscribe(id, left, now)).unwrap_or_default();
-            step.changes.extend(released.changes);
-            step.events.extend(released.events);
+            let released =
+                Step::of_each(&left, |left| state.unsubscribe(id, left, now)).unwrap_or_default();
+            step.append(released);
             Ok(((id, holder, left), step))
         })?;
         self.pages.release(&left);
@@ -107,7 +106,7 @@ impl Worker {
         holders.extend(self.pages.left(&open, id));
         let now = asked.with.now;
         let changed = self.try_change(asked.with, |state| {
-            each(&holders, |holder| state.unsubscribe(id, holder, now))
+            Step::of_each(&holders, |holder| state.unsubscribe(id, holder, now))
         })?;
         self.pages.release(&holders);
         Ok(changed.map_or_else(|refused| refused, |()| done()))
@@ -162,12 +161,8 @@ impl Worker {
             };
             let holders: Vec<Holder> =
                 own.iter().copied().chain(joined.map(|(_, holder)| holder)).collect();
-            let changed = each(&holders, |holder| change(state, holder));
-            let changed = changed.map(|changed| {
-                step.changes.extend(changed.changes);
-                step.events.extend(changed.events);
-                step.is_durable |= changed.is_durable;
-            });
+            let changed = Step::of_each(&holders, |holder| change(state, holder));
+            let changed = changed.map(|changed| step.append(changed));
             Ok(((joined, changed), step))
         })?;
         let (joined, changed) = changed;
@@ -179,20 +174,7 @@ impl Worker {
 
     pub(super) fn refresh(&mut self, asked: Asked<'_>) -> Result<Told, CommandError> {
         let (ids, now) = (self.listed(asked), asked.with.now);
-        self.engine.change(asked.with, |state, _| {
-            let mut all = Step::default();
-            state.retry_all();
-            for id in ids {
-                let stands = state.stored_subscription(id).map(|it| it.subscription.state());
-                if matches!(stands, Some(state::State::Waiting | state::State::Ready)) {
-                    let Ok(step) = state.resume(id, now) else { continue };
-                    all.changes.extend(step.changes);
-                    all.events.extend(step.events);
-                    all.is_durable = true;
-                }
-            }
-            Ok(((), all))
-        })?;
+        self.engine.change(asked.with, |state, _| Ok(((), state.refresh_all(ids, now))))?;
         Ok(done())
     }
 }
@@ -207,26 +189,6 @@ fn joining(state: &State, id: SubscriptionId) -> Option<SubscriptionRequest> {
         follows: BTreeSet::new(),
         proxy: subscription.proxy().cloned(),
     })
-}
-
-/// Combines the same change for several holders into one step. Holders that no longer exist are skipped, unless none
-/// exists.
-fn each(
-    holders: &[Holder],
-    mut change: impl FnMut(Holder) -> Result<Step, ControlError>,
-) -> Result<Step, ControlError> {
-    let mut all = Step { is_durable: true, ..Step::default() };
-    let mut refused = None;
-    for holder in holders {
-        match change(*holder) {
-            Ok(step) => {
-                all.changes.extend(step.changes);
-                all.events.extend(step.events);
-            }
-            Err(error) => refused = Some(error),
-        }
-    }
-    refused.filter(|_| all.changes.is_empty()).map_or(Ok(all), Err)
 }
 
 /// Validates a new subscription; errors give the reason.
