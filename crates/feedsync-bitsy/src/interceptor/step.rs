@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use http::{HeaderMap, Method};
 
 use super::stored::{Content, Entity, Representation};
-use super::{Attempt, ControlError, Policy, StoredSubscription, SubscriptionId};
+use super::{Attempt, Policy, StoredSubscription, SubscriptionId};
 use crate::authentication::Partition;
 use crate::event::{ErrorId, Interaction, StateChange, SyncError};
 use crate::interception::Role;
@@ -31,10 +31,10 @@ pub struct Step {
 impl Step {
     /// Makes the same change for several holders of a subscription, in one durable step. Holders that no longer exist
     /// are skipped, unless none exists.
-    pub fn of_each(
+    pub fn of_each<E>(
         holders: &[Holder],
-        mut change: impl FnMut(Holder) -> Result<Self, ControlError>,
-    ) -> Result<Self, ControlError> {
+        mut change: impl FnMut(Holder) -> Result<Self, E>,
+    ) -> Result<Self, E> {
         let mut all = Self { is_durable: true, ..Self::default() };
         let mut refused = None;
         for holder in holders {
