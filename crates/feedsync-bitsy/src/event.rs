@@ -3,11 +3,10 @@
 //! An event is sent once, to the listeners at that time. A failed network is not an event, because events are
 //! about completed interactions (2.2.2).
 
-use std::collections::BTreeMap;
-
 use http::{HeaderMap, StatusCode};
 
 use crate::authentication::Partition;
+use crate::collections::SortedMap;
 use crate::location::Location;
 use crate::subscription::state::State;
 use crate::time::Time;
@@ -96,13 +95,13 @@ pub struct SyncError<B> {
 /// Errors that are not cleared, in the order in which they happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Errors<B> {
-    errors: BTreeMap<ErrorId, SyncError<B>>,
+    errors: SortedMap<ErrorId, SyncError<B>>,
     next: u64,
 }
 
 impl<B> Default for Errors<B> {
     fn default() -> Self {
-        Self { errors: BTreeMap::new(), next: 1 }
+        Self { errors: SortedMap::new(), next: 1 }
     }
 }
 

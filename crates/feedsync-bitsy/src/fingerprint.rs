@@ -4,10 +4,9 @@
 //! A server may change the id of an entry and add its own data. The parts that a person wrote remain: the id
 //! if the server keeps it, else title, summary and content.
 
-use std::collections::BTreeSet;
-
 use feedsync_formats::{Member, MemberFeed, ReadOptions};
 
+use crate::collections::SortedSet;
 use crate::location::Location;
 use crate::overlay::edit_links;
 
@@ -16,8 +15,8 @@ use crate::overlay::edit_links;
 pub struct Fingerprint {
     id: Option<String>,
     wording: [Option<String>; 3],
-    labels: BTreeSet<String>,
-    links: BTreeSet<(String, String)>,
+    labels: SortedSet<String>,
+    links: SortedSet<(String, String)>,
 }
 
 /// Relations of the links that a server adds.

@@ -7,6 +7,7 @@
 pub mod authentication;
 pub mod cache_headers;
 pub mod coding;
+pub mod collections;
 pub mod event;
 pub mod fingerprint;
 pub mod headers;

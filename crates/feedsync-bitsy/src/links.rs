@@ -5,10 +5,9 @@
 //! relation for `atom:content/@src`. In a page of the feed, `next` and `prev-archive` lead to other pages
 //! (RFC 5005 3, 4).
 
-use std::collections::BTreeSet;
-
 use feedsync_formats::{Member, MemberFeed, MemberLink, Plain, entry};
 
+use crate::collections::SortedSet;
 use crate::location::Location;
 use crate::relation::Relation;
 use crate::subscription::round::{MAX_ADDRESSES, Part};
@@ -24,7 +23,7 @@ const CONTENT: &str = "content";
 pub fn targets(
     document: &MemberFeed,
     address: &Location,
-    follows: &BTreeSet<Relation>,
+    follows: &SortedSet<Relation>,
 ) -> Vec<(Part, Location)> {
     let resolved = |href: &str| Location::resolve(Some(address), href).ok();
     let followed = |link: &MemberLink| {
@@ -52,7 +51,7 @@ pub fn targets(
 pub fn targets_of_plain(
     feed: &Plain,
     address: &Location,
-    follows: &BTreeSet<Relation>,
+    follows: &SortedSet<Relation>,
 ) -> Vec<(Part, Location)> {
     let links = feed.payloads.iter().flat_map(|payload| entry(payload).links);
     let followed = links.filter(|link| {

@@ -1,14 +1,14 @@
 //! The worker as a class of JavaScript. Commands and results are JSON texts, because these are faster to pass than
 //! objects, and bytes are arrays.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsError, JsValue};
 
 use crate::store::Found;
 use crate::worker::Worker;
+
+use feedsync_bitsy::collections::SortedMap;
 
 /// The decisions of the worker.
 #[wasm_bindgen]
@@ -25,7 +25,7 @@ impl BitsyCore {
 
     /// Restores the worker again after its writes could not be committed.
     pub fn restore(&mut self, rows: &str) -> Result<(), JsError> {
-        let rows: BTreeMap<String, String> = read_rows(rows)?.into_iter().collect();
+        let rows: SortedMap<String, String> = read_rows(rows)?.into_iter().collect();
         Ok(self.0.restore(&rows)?)
     }
 

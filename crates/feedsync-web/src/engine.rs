@@ -1,8 +1,7 @@
 //! The state and the stored data of a worker, which change together.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::collections::{SortedMap, SortedSet};
 use feedsync_bitsy::interceptor::{Context, Digest, Event, Settings, State, Step, TaskId};
 use feedsync_bitsy::location::Location;
 use feedsync_bitsy::time::Time;
@@ -39,7 +38,7 @@ impl Engine {
     /// Restores the state from the rows whose keys begin with [`STATE`](crate::STATE).
     pub(crate) fn restored(
         settings: Settings,
-        rows: &BTreeMap<String, String>,
+        rows: &SortedMap<String, String>,
     ) -> Result<Self, Damaged> {
         let (store, rows) = Store::restored(rows)?;
         let state = State::restored(settings, rows);
@@ -48,7 +47,7 @@ impl Engine {
     }
 
     /// Restores the state again after a step could not be committed. Running requests for edits stay known.
-    pub(crate) fn restore(&mut self, rows: &BTreeMap<String, String>) -> Result<(), Damaged> {
+    pub(crate) fn restore(&mut self, rows: &SortedMap<String, String>) -> Result<(), Damaged> {
         let (store, rows) = Store::restored(rows)?;
         self.restorations += 1;
         let mut state = State::restored(self.settings, rows);
@@ -132,7 +131,7 @@ impl Engine {
     }
 
     /// Contents that the state needs, which are not all referred to by rows.
-    pub(crate) fn needed(&self) -> BTreeSet<Digest> {
+    pub(crate) fn needed(&self) -> SortedSet<Digest> {
         self.state.needed().collect()
     }
 }

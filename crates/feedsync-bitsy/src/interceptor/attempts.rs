@@ -9,9 +9,8 @@
 //! A request may arrive after its sender has ended, and after the resource was read. So an attempt is removed
 //! only when the resource has changed.
 
-use std::collections::BTreeMap;
-
 use crate::authentication::Partition;
+use crate::collections::SortedMap;
 use crate::interceptor::stored::Content;
 use crate::location::Location;
 
@@ -31,7 +30,7 @@ pub struct Attempt {
 
 /// Attempts with unknown results.
 #[derive(Debug, Default)]
-pub(crate) struct Attempts(BTreeMap<(Partition, Location), Vec<Content>>);
+pub(crate) struct Attempts(SortedMap<(Partition, Location), Vec<Content>>);
 
 impl Attempts {
     pub(crate) fn restored(rows: Vec<Attempt>) -> Self {

@@ -1,20 +1,21 @@
 //! Completed edits that feeds do not show yet, with indexes.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use super::step::OverlayEdit;
 use crate::authentication::Partition;
+use crate::collections::{SortedMap, SortedSet};
 use crate::location::Location;
 
 /// Completed edits that are shown until their feeds are fetched again.
 #[derive(Debug, Default)]
 pub(crate) struct OverlayEdits {
-    all: BTreeMap<u64, OverlayEdit>,
+    all: SortedMap<u64, OverlayEdit>,
     /// Numbers by address and by temporary address.
-    locations: HashMap<Location, BTreeSet<u64>>,
-    feeds: BTreeMap<(Partition, Location), BTreeSet<u64>>,
+    locations: HashMap<Location, SortedSet<u64>>,
+    feeds: SortedMap<(Partition, Location), SortedSet<u64>>,
     /// Numbers of edits without a server address.
-    unnamed: BTreeMap<(Partition, Location), BTreeSet<u64>>,
+    unnamed: SortedMap<(Partition, Location), SortedSet<u64>>,
 }
 
 impl OverlayEdits {
@@ -96,7 +97,7 @@ impl OverlayEdits {
 
     fn listed<'s>(
         &'s self,
-        lists: &'s BTreeMap<(Partition, Location), BTreeSet<u64>>,
+        lists: &'s SortedMap<(Partition, Location), SortedSet<u64>>,
         partition: Partition,
         feed: &Location,
     ) -> impl Iterator<Item = &'s OverlayEdit> {

@@ -1,9 +1,8 @@
 //! A round in progress, and what it has found so far.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use feedsync_formats::MemberFeed;
 
+use crate::collections::{SortedMap, SortedSet};
 use crate::interception::Role;
 use crate::interceptor::step::Belonging;
 use crate::interceptor::stored::{Content, Representation};
@@ -26,16 +25,16 @@ pub(crate) struct ActiveRound {
     /// Number of times that a page in place of the feed was attributed to a captive portal.
     pub(crate) portals: u32,
     /// Addresses that are requested without conditions.
-    pub(crate) unconditional: BTreeSet<Location>,
+    pub(crate) unconditional: SortedSet<Location>,
 }
 
 /// Findings of a round so far, or of one of its responses.
 #[derive(Debug, Default)]
 pub(crate) struct RoundFindings {
     /// Documents of the feed and its pages.
-    pub(crate) documents: BTreeMap<Location, Representation>,
+    pub(crate) documents: SortedMap<Location, Representation>,
     /// Resources that belong to the feed.
-    pub(crate) belongings: BTreeMap<Location, Belonging>,
+    pub(crate) belongings: SortedMap<Location, Belonging>,
     /// Collection of the feed, once the feed was read.
     pub(crate) collection: Option<Option<Location>>,
     /// Temporary and real addresses of members whose address the server had not named.
@@ -53,7 +52,7 @@ pub(crate) struct RoundFindings {
 impl ActiveRound {
     /// Creates a round without findings.
     pub(crate) fn new(round: Round, number: u64) -> Self {
-        let (findings, unconditional) = (RoundFindings::default(), BTreeSet::new());
+        let (findings, unconditional) = (RoundFindings::default(), SortedSet::new());
         Self { round, findings, number, tasks: 0, portals: 0, unconditional }
     }
 
@@ -126,7 +125,7 @@ impl RoundFindings {
         for (location, belonging) in of.belongings {
             self.belongings.entry(location).or_insert(belonging);
         }
-        self.documents.append(&mut of.documents);
+        self.documents.extend(std::mem::take(&mut of.documents));
         self.collection = of.collection.or(self.collection.take());
         self.found.append(&mut of.found);
         self.is_new |= of.is_new;

@@ -1,12 +1,11 @@
 //! Results of a decision: changes to store, and events for applications.
 
-use std::collections::BTreeMap;
-
 use http::{HeaderMap, Method};
 
 use super::stored::{Content, Entity, Representation};
 use super::{Attempt, Policy, StoredSubscription, SubscriptionId};
 use crate::authentication::Partition;
+use crate::collections::SortedMap;
 use crate::event::{ErrorId, Interaction, StateChange, SyncError};
 use crate::interception::Role;
 use crate::location::Location;
@@ -110,7 +109,7 @@ pub enum Change {
         /// Address of the feed.
         feed: Location,
         /// Resources of the feed.
-        resources: BTreeMap<Location, Belonging>,
+        resources: SortedMap<Location, Belonging>,
         /// Whether all of the feed was fetched.
         is_whole: bool,
     },

@@ -1,7 +1,6 @@
 //! A subscription with what is known of its feed.
 
-use std::collections::BTreeSet;
-
+use crate::collections::SortedSet;
 use crate::location::Location;
 use crate::relation::Relation;
 use crate::subscription::Subscription;
@@ -22,5 +21,5 @@ pub struct StoredSubscription {
     /// Permanent new address of the feed, if it has moved.
     pub moved: Option<Location>,
     /// Relations that were followed for the stored data; none if no data are stored.
-    pub followed: Option<BTreeSet<Relation>>,
+    pub followed: Option<SortedSet<Relation>>,
 }

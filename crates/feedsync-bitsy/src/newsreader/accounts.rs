@@ -1,6 +1,6 @@
 //! Stored responses of each account, and its changes in their order.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use super::Interface;
 use super::account::{Account, RequestCredentials, SignIn, partition};
@@ -10,6 +10,7 @@ use super::key::Key;
 use super::overlay::Overlay;
 use super::rows::{CachedResponse, Rows};
 use crate::authentication::Partition;
+use crate::collections::SortedMap;
 use crate::interceptor::{Change, Content};
 use crate::location::Location;
 use crate::time::Time;
@@ -32,9 +33,9 @@ const SEEN_INTERVAL: std::time::Duration = std::time::Duration::from_secs(3_600)
 /// Stored data of all accounts.
 #[derive(Debug)]
 pub struct Accounts {
-    pub(super) accounts: BTreeMap<Partition, Account>,
-    kept: BTreeMap<(Partition, Key), CachedResponse>,
-    pub(super) written: BTreeMap<ChangeId, StoredChange>,
+    pub(super) accounts: SortedMap<Partition, Account>,
+    kept: SortedMap<(Partition, Key), CachedResponse>,
+    pub(super) written: SortedMap<ChangeId, StoredChange>,
     /// Number of the next change.
     next: u64,
     /// Accounts that their servers no longer accept. Nothing is sent for them until they sign in again.

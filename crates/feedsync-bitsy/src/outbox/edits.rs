@@ -1,10 +1,11 @@
 //! Edits with indexes by number, resource and queue (`queue`). The work for an edit does not grow with the
 //! number of waiting edits.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use super::edit::{Edit, EditId};
 use crate::authentication::Partition;
+use crate::collections::{SortedMap, SortedSet};
 use crate::location::Location;
 
 /// Partition and location.
@@ -13,14 +14,14 @@ type Key = (Partition, Location);
 /// The edits that are not settled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Edits<B> {
-    all: BTreeMap<EditId, Edit<B>>,
-    resources: HashMap<Location, BTreeSet<EditId>>,
-    queues: BTreeMap<Key, BTreeSet<EditId>>,
+    all: SortedMap<EditId, Edit<B>>,
+    resources: HashMap<Location, SortedSet<EditId>>,
+    queues: SortedMap<Key, SortedSet<EditId>>,
 }
 
 impl<B> Default for Edits<B> {
     fn default() -> Self {
-        Self { all: BTreeMap::new(), resources: HashMap::new(), queues: BTreeMap::new() }
+        Self { all: SortedMap::new(), resources: HashMap::new(), queues: SortedMap::new() }
     }
 }
 

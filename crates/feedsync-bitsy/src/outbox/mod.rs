@@ -15,7 +15,6 @@
 mod edit;
 mod edits;
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 pub use edit::{Edit, EditId, NewEdit, Progress, Stall};
@@ -24,6 +23,7 @@ use edits::Edits;
 use http::StatusCode;
 
 use crate::authentication::Partition;
+use crate::collections::SortedSet;
 use crate::event::ErrorId;
 use crate::location::Location;
 use crate::propagation::Method;
@@ -41,9 +41,9 @@ pub struct Outbox<B> {
     edits: Edits<B>,
     next: u64,
     /// Edits in [`Progress::Sent`]. A queue with such an edit sends no other.
-    sending: BTreeSet<EditId>,
+    sending: SortedSet<EditId>,
     /// Edits that were put off to a time. Some may have left that state since.
-    put_off: BTreeSet<EditId>,
+    put_off: SortedSet<EditId>,
 }
 
 /// Decision whether an edit may be sent now.
@@ -110,7 +110,7 @@ pub struct SettledEdits<B> {
 
 impl<B> Default for Outbox<B> {
     fn default() -> Self {
-        let (sending, put_off) = (BTreeSet::new(), BTreeSet::new());
+        let (sending, put_off) = (SortedSet::new(), SortedSet::new());
         Self { edits: Edits::default(), next: 1, sending, put_off }
     }
 }

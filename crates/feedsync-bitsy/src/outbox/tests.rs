@@ -1,9 +1,8 @@
-use std::collections::BTreeMap;
-
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
+use crate::collections::SortedMap;
 use crate::testing::at;
 
 const NOW: Time = Time::from_millis(1_000_000);
@@ -258,15 +257,15 @@ struct World {
     now: u64,
     made: u64,
     /// Members by their addresses at the server.
-    members: BTreeMap<Location, String>,
+    members: SortedMap<Location, String>,
     /// Each edit with its key, in the order in which the server carried them out.
     carried_out: Vec<(EditId, String, Option<String>)>,
     /// Resource of each edit by its key; for a member that was created here, its temporary address.
-    resources: BTreeMap<String, Location>,
+    resources: SortedMap<String, Location>,
     /// Server address of each posted member, by its temporary address.
-    places: BTreeMap<Location, Location>,
+    places: SortedMap<Location, Location>,
     /// Acknowledged edits that must arrive, by their keys, with their contents.
-    expected: BTreeMap<String, Option<String>>,
+    expected: SortedMap<String, Option<String>>,
     errors: Vec<String>,
 }
 
@@ -427,7 +426,7 @@ proptest! {
             world.send(Fate::Done);
         }
         prop_assert_eq!(world.outbox.edits().count(), 0, "it drains");
-        let arrived: BTreeMap<&String, &Option<String>> =
+        let arrived: SortedMap<&String, &Option<String>> =
             world.carried_out.iter().map(|(_, key, body)| (key, body)).collect();
         for (key, body) in &world.expected {
             match arrived.get(key) {
@@ -439,7 +438,7 @@ proptest! {
             prop_assert!(world.expected.contains_key(*key), "{key} was never to arrive");
         }
         // Edits of one resource keep their order. Edits of other resources may pass an edit that is put off.
-        let mut last: BTreeMap<&Location, EditId> = BTreeMap::new();
+        let mut last: SortedMap<&Location, EditId> = SortedMap::new();
         for (id, key, _) in &world.carried_out {
             let resource = &world.resources[key];
             let before = last.insert(resource, *id);

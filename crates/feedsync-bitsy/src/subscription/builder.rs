@@ -1,8 +1,7 @@
 //! Builder of the request for a subscription (BITSY 2.1.1).
 
-use std::collections::BTreeSet;
-
 use crate::authentication::Credentials;
+use crate::collections::SortedSet;
 use crate::headers::{HeaderError, RegisteredHeaders};
 use crate::location::{Location, LocationError};
 use crate::relation::{Relation, RelationError};
@@ -17,7 +16,7 @@ pub struct SubscriptionBuilder {
     feed: Option<Location>,
     registered: RegisteredHeaders,
     interval: u16,
-    follows: BTreeSet<Relation>,
+    follows: SortedSet<Relation>,
     proxy: Option<Location>,
 }
 
@@ -52,7 +51,7 @@ pub struct SubscriptionRequest {
     /// Minimum time between two rounds, in minutes; 0 stands for the default (R-B11).
     pub interval: u16,
     /// Relations of the links that are followed.
-    pub follows: BTreeSet<Relation>,
+    pub follows: SortedSet<Relation>,
     /// Address of the configuration of the emulated proxy.
     pub proxy: Option<Location>,
 }

@@ -6,12 +6,12 @@ mod parts;
 pub mod round;
 pub mod state;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use http::StatusCode;
 
 use crate::authentication::{Credentials, Partition};
+use crate::collections::{SortedMap, SortedSet};
 use crate::headers::RegisteredHeaders;
 use crate::location::Location;
 use crate::relation::Relation;
@@ -38,14 +38,14 @@ pub struct Subscription {
     /// Time from which the feed may be fetched again; none if it may be fetched now.
     due: Option<Time>,
     /// Times at which linked resources are fetched again, where a server asked for a delay.
-    retries: BTreeMap<Location, Time>,
+    retries: SortedMap<Location, Time>,
     /// Whether another round was requested during the present one.
     again: bool,
     last_updated: Option<Time>,
     /// First failure of the present round, or of the last one.
     failure: Option<Failure>,
     /// Requests of each application.
-    holders: BTreeMap<Holder, Hold>,
+    holders: SortedMap<Holder, Hold>,
 }
 
 /// First failure of a round: the reason why a subscription is paused that nobody paused (2.1.3).
@@ -63,7 +63,7 @@ pub struct Hold {
     /// Minimum time between two rounds, in minutes; 0 stands for the default.
     pub interval: u16,
     /// Relations that the application follows.
-    pub follows: BTreeSet<Relation>,
+    pub follows: SortedSet<Relation>,
 }
 
 /// Error: the subscription has ended, and a new one is needed (2.1.3).
@@ -79,7 +79,7 @@ pub enum End {
         /// Earliest time for the next fetch of the feed, if its server named one.
         not_before: Option<Time>,
         /// Earliest times for the next fetch of linked resources.
-        later: BTreeMap<Location, Time>,
+        later: SortedMap<Location, Time>,
     },
     /// A permanent failure happened.
     Failed,
@@ -94,11 +94,11 @@ impl Subscription {
             wanted,
             state: State::Ready,
             due: None,
-            retries: BTreeMap::new(),
+            retries: SortedMap::new(),
             again: false,
             last_updated: None,
             failure: None,
-            holders: BTreeMap::from([(holder, hold)]),
+            holders: SortedMap::from([(holder, hold)]),
         }
     }
 
@@ -179,7 +179,7 @@ impl Subscription {
     }
 
     /// All followed relations.
-    pub fn follows(&self) -> BTreeSet<Relation> {
+    pub fn follows(&self) -> SortedSet<Relation> {
         self.holders.values().flat_map(|hold| &hold.follows).cloned().collect()
     }
 
@@ -335,7 +335,7 @@ impl Subscription {
 
     /// Requests a round if new relations are followed, without waiting for the interval. The round fetches
     /// the feed, now or after the present round.
-    fn begin_if_more(&mut self, before: &BTreeSet<Relation>) {
+    fn begin_if_more(&mut self, before: &SortedSet<Relation>) {
         if self.follows().is_subset(before) {
             return;
         }
@@ -371,7 +371,7 @@ mod tests {
     }
 
     fn good() -> End {
-        End::Fetched { not_before: None, later: BTreeMap::new() }
+        End::Fetched { not_before: None, later: SortedMap::new() }
     }
 
     fn minutes_later(minutes: u64) -> Time {
@@ -390,7 +390,7 @@ mod tests {
         subscription.begin(minutes_later(10));
         let end = |minutes| End::Fetched {
             not_before: Some(minutes_later(minutes)),
-            later: BTreeMap::new(),
+            later: SortedMap::new(),
         };
         subscription.end(end(60), NOW);
         assert_eq!(subscription.due(), Some(minutes_later(60)));
@@ -469,7 +469,7 @@ mod tests {
         let mut subscription = Subscription::new(wanted(10, &["enclosure"]), ANNA);
         subscription.begin(NOW);
         let linked: Location = "http://example.org/a".parse().unwrap();
-        let later = BTreeMap::from([(linked.clone(), minutes_later(2))]);
+        let later = SortedMap::from([(linked.clone(), minutes_later(2))]);
         subscription.end(End::Fetched { not_before: None, later }, NOW);
         assert_eq!(subscription.due(), Some(minutes_later(2)));
         assert_eq!(subscription.elapse(minutes_later(2)), Some(State::Ready));

@@ -1,11 +1,10 @@
 //! Conversion of subscriptions for storage.
 
-use std::collections::BTreeMap;
-
 use super::builder::SubscriptionRequest;
 use super::state::State;
 use super::{Failure, Hold, Holder, Subscription};
 use crate::authentication::Credentials;
+use crate::collections::SortedMap;
 use crate::location::Location;
 use crate::time::Time;
 
@@ -19,7 +18,7 @@ pub struct Parts {
     /// Time from which the feed may be fetched again; none if it may be fetched now.
     pub due: Option<Time>,
     /// Times at which linked resources are fetched again, where a server asked for a delay.
-    pub retries: BTreeMap<Location, Time>,
+    pub retries: SortedMap<Location, Time>,
     /// Whether another round was requested during the present one.
     pub again: bool,
     /// Time of the server's last response for the feed, by the server's clock.
@@ -27,7 +26,7 @@ pub struct Parts {
     /// First failure of the last round.
     pub failure: Option<Failure>,
     /// Requests of each application.
-    pub holders: BTreeMap<Holder, Hold>,
+    pub holders: SortedMap<Holder, Hold>,
 }
 
 impl Subscription {
@@ -76,7 +75,7 @@ mod tests {
         subscription.add_follow(Holder(1), relation).unwrap();
         same(&subscription);
         subscription.answered(now);
-        let later = BTreeMap::from([("http://example.org/a".parse().unwrap(), now)]);
+        let later = SortedMap::from([("http://example.org/a".parse().unwrap(), now)]);
         subscription.end(End::Fetched { not_before: Some(now), later }, now).unwrap();
         subscription.join(&wanted, Holder(2));
         same(&subscription);

@@ -11,10 +11,11 @@
 //!   failure (BI67).
 //! - A round for resources that a server asked to retry later fetches only these.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use super::End;
 use super::outcome::MAX_HOPS;
+use crate::collections::{SortedMap, SortedSet};
 use crate::location::Location;
 use crate::time::Time;
 
@@ -77,10 +78,10 @@ pub enum SettleEffect {
 pub struct Round {
     queue: VecDeque<Fetch>,
     in_progress: usize,
-    known: BTreeSet<Location>,
+    known: SortedSet<Location>,
     failed: bool,
     not_before: Option<Time>,
-    later: BTreeMap<Location, Time>,
+    later: SortedMap<Location, Time>,
 }
 
 impl Fetch {
@@ -113,10 +114,10 @@ impl Round {
         let mut round = Self {
             queue: VecDeque::new(),
             in_progress: 0,
-            known: BTreeSet::new(),
+            known: SortedSet::new(),
             failed: false,
             not_before: None,
-            later: BTreeMap::new(),
+            later: SortedMap::new(),
         };
         round.queue(parts);
         round
@@ -225,7 +226,7 @@ mod tests {
     }
 
     fn good() -> End {
-        End::Fetched { not_before: None, later: BTreeMap::new() }
+        End::Fetched { not_before: None, later: SortedMap::new() }
     }
 
     #[test]
@@ -278,11 +279,11 @@ mod tests {
             _ if fetch.location == at("a") => FetchResult::Later(LATER),
             _ => fetched(),
         });
-        let later = BTreeMap::from([(at("a"), LATER)]);
+        let later = SortedMap::from([(at("a"), LATER)]);
         assert_eq!(end, End::Fetched { not_before: None, later });
         let (asked, end) = played(Round::whole(&at("feed"), None), |_| FetchResult::Later(LATER));
         assert_eq!(asked, ["feed"]);
-        let end_of_feed = End::Fetched { not_before: Some(LATER), later: BTreeMap::new() };
+        let end_of_feed = End::Fetched { not_before: Some(LATER), later: SortedMap::new() };
         assert_eq!(end, end_of_feed);
         let (asked, end) = played(Round::again([at("a")]), |_| fetched());
         assert_eq!((asked, end), (vec!["a".to_owned()], good()));

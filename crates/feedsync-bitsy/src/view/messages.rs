@@ -5,12 +5,11 @@
 //! `subscription`, `subscription-gone`, `error`, `error-gone` and `outbox`. The events themselves are `state` and
 //! `sync`. Past events are not repeated (2.2).
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde_json::{Value, json};
 
 use super::{Shows, subscription};
 use crate::authentication::Partition;
+use crate::collections::{SortedMap, SortedSet};
 use crate::event::{ErrorId, SyncError};
 use crate::interceptor::{
     Content, Entity, Event, EventKind, State, StoredSubscription, SubscriptionId,
@@ -60,14 +59,14 @@ pub enum Message {
 pub struct Sent {
     now: Snapshot,
     /// Subscriptions that are gone but whose end no event has reported yet.
-    leaving: BTreeSet<SubscriptionId>,
+    leaving: SortedSet<SubscriptionId>,
 }
 
 #[derive(Debug, Default, PartialEq)]
 struct Snapshot {
-    subscriptions: BTreeMap<SubscriptionId, Value>,
-    errors: BTreeSet<ErrorId>,
-    edits: BTreeMap<EditId, (u32, Progress, Option<Content>)>,
+    subscriptions: SortedMap<SubscriptionId, Value>,
+    errors: SortedSet<ErrorId>,
+    edits: SortedMap<EditId, (u32, Progress, Option<Content>)>,
 }
 
 impl Stamp<'_> {

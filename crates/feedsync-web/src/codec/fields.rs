@@ -1,10 +1,10 @@
 //! Members of JSON objects, and the values that several rows have.
 
-use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::str::FromStr;
 
 use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::collections::SortedSet;
 use feedsync_bitsy::headers::AUTHORIZATION;
 use feedsync_bitsy::interceptor::{Content, Digest, Entity};
 use feedsync_bitsy::location::Location;
@@ -126,7 +126,7 @@ impl<'v> Fields<'v> {
         Ok(Some(Entity { headers: of.headers("headers")?, content: of.content("content")? }))
     }
 
-    pub(crate) fn relations(self, member: &'static str) -> Result<BTreeSet<Relation>, Damaged> {
+    pub(crate) fn relations(self, member: &'static str) -> Result<SortedSet<Relation>, Damaged> {
         let parse = |value: &Value| {
             let text = value.as_str().unwrap_or_default();
             text.parse().map_err(|error| Damaged::new(member, error))
@@ -177,7 +177,7 @@ pub(crate) fn entity_value(entity: &Entity) -> Value {
     json!({ "headers": header_list(&entity.headers), "content": content })
 }
 
-pub(crate) fn relations_value(relations: &BTreeSet<Relation>) -> Value {
+pub(crate) fn relations_value(relations: &SortedSet<Relation>) -> Value {
     relations.iter().map(|relation| json!(relation.as_str())).collect()
 }
 

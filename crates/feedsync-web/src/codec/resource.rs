@@ -1,8 +1,7 @@
 //! Rows of addresses: their roles in feeds, and their stored representations.
 
-use std::collections::BTreeMap;
-
 use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::collections::SortedMap;
 use feedsync_bitsy::interception::Role;
 use feedsync_bitsy::interceptor::{Belonging, Content, Representation, Resource};
 use feedsync_bitsy::location::Location;
@@ -23,9 +22,9 @@ const ROLES: [(Role, &str); 6] = [
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct AddressRow {
     /// Relation of the address to the feeds that it belongs to.
-    pub(crate) roles: BTreeMap<(Partition, Location), Belonging>,
+    pub(crate) roles: SortedMap<(Partition, Location), Belonging>,
     /// Stored representation for each partition that has one.
-    pub(crate) representations: BTreeMap<Partition, Representation>,
+    pub(crate) representations: SortedMap<Partition, Representation>,
 }
 
 impl AddressRow {

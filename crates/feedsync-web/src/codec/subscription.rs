@@ -1,7 +1,6 @@
 //! Rows of subscriptions.
 
-use std::collections::BTreeMap;
-
+use feedsync_bitsy::collections::SortedMap;
 use feedsync_bitsy::headers::RegisteredHeaders;
 use feedsync_bitsy::interceptor::{StoredSubscription, SubscriptionId};
 use feedsync_bitsy::location::Location;
@@ -66,7 +65,7 @@ pub(crate) fn subscription(value: &Value) -> Result<StoredSubscription, Damaged>
         last_updated: of.optional_time("lastUpdated")?,
         retries: of.list("retries")?.iter().map(retry).collect::<Result<_, _>>()?,
         failure: of.optional("failure").map(failure).transpose()?,
-        holders: of.list("holders")?.iter().map(hold).collect::<Result<BTreeMap<_, _>, _>>()?,
+        holders: of.list("holders")?.iter().map(hold).collect::<Result<SortedMap<_, _>, _>>()?,
     };
     Ok(StoredSubscription {
         id: SubscriptionId(of.number("id")?),

@@ -1,8 +1,9 @@
 //! Loaded rows.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::collections::SortedMap;
 use feedsync_bitsy::interceptor::{Belonging, Content, Digest, Representation, Resource, Stored};
 use feedsync_bitsy::location::Location;
 use serde_json::Value;
@@ -34,7 +35,7 @@ pub enum ReadError {
 #[derive(Debug, Default)]
 pub(super) struct Loaded {
     pub(super) addresses: HashMap<Location, AddressRow>,
-    pub(super) feeds: HashMap<(Partition, Location), BTreeMap<Location, Belonging>>,
+    pub(super) feeds: HashMap<(Partition, Location), SortedMap<Location, Belonging>>,
     pub(super) partitions: HashMap<Partition, Vec<Location>>,
     /// Loaded contents; none for those whose bytes are gone.
     contents: HashMap<Digest, Option<Vec<u8>>>,
@@ -97,7 +98,7 @@ impl Loaded {
         if self.addresses.len() > MAX_ADDRESSES {
             self.addresses.clear();
         }
-        if self.feeds.values().map(BTreeMap::len).sum::<usize>() > MAX_ADDRESSES {
+        if self.feeds.values().map(SortedMap::len).sum::<usize>() > MAX_ADDRESSES {
             self.feeds.clear();
         }
         self.partitions.clear();

@@ -19,9 +19,8 @@ mod state_rows;
 mod sweep;
 mod writes;
 
-use std::collections::BTreeMap;
-
 use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::collections::SortedMap;
 use feedsync_bitsy::interceptor::{Content, Digest, Representation, Resource, Rows, Stored};
 use feedsync_bitsy::location::Location;
 
@@ -43,7 +42,7 @@ pub struct Store {
 
 impl Store {
     /// Reads the rows whose keys begin with [`STATE`]. Nothing else is loaded.
-    pub fn restored(rows: &BTreeMap<String, String>) -> Result<(Self, Rows), Damaged> {
+    pub fn restored(rows: &SortedMap<String, String>) -> Result<(Self, Rows), Damaged> {
         let rows = rows.iter().map(|(key, text)| (key.as_str(), text.as_str()));
         let (state_rows, all) = StateRows::read(rows)?;
         Ok((Self { loaded: Loaded::default(), state_rows }, all))

@@ -3,8 +3,7 @@
 //! A content becomes a candidate when its bytes are stored, and when a row stops referring to it. A sweep looks at the
 //! candidates. It must not run at the same time as another transaction.
 
-use std::collections::BTreeSet;
-
+use feedsync_bitsy::collections::SortedSet;
 use feedsync_bitsy::interceptor::Digest;
 
 use super::writes::Writes;
@@ -37,7 +36,7 @@ impl Swept {
     /// `needed` in memory stay candidates.
     pub fn of<'k>(
         candidates: impl IntoIterator<Item = (&'k str, bool)>,
-        needed: &BTreeSet<Digest>,
+        needed: &SortedSet<Digest>,
     ) -> Self {
         let mut swept = Self::default();
         for (key, is_used) in candidates {

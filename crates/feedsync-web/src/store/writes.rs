@@ -1,8 +1,7 @@
 //! Rows that a step writes.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::collections::{SortedMap, SortedSet};
 use feedsync_bitsy::interceptor::{Belonging, Change, Content, Representation, Step};
 use feedsync_bitsy::location::Location;
 use serde_json::Value;
@@ -17,10 +16,10 @@ use crate::codec::{AddressRow, belonging_value};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Writes {
     /// Text of each row; none deletes it.
-    pub rows: BTreeMap<String, Option<String>>,
+    pub rows: SortedMap<String, Option<String>>,
     /// Contents that the rows refer to now. Their bytes must be stored with the rows, unless they are stored
     /// already.
-    pub contents: BTreeSet<Content>,
+    pub contents: SortedSet<Content>,
     /// Whether the rows must survive a power cut before anybody learns of them.
     pub is_durable: bool,
 }
@@ -89,7 +88,7 @@ impl Writer<'_> {
     fn generation(
         &mut self,
         (partition, feed): (Partition, &Location),
-        resources: &BTreeMap<Location, Belonging>,
+        resources: &SortedMap<Location, Belonging>,
         is_whole: bool,
         writes: &mut Writes,
     ) -> Result<(), ReadError> {
@@ -167,7 +166,7 @@ impl Writer<'_> {
         }
         let partitions = |row: &AddressRow| {
             let of_roles = row.roles.keys().map(|(partition, _)| *partition);
-            of_roles.chain(row.representations.keys().copied()).collect::<BTreeSet<_>>()
+            of_roles.chain(row.representations.keys().copied()).collect::<SortedSet<_>>()
         };
         let (had, has) = (partitions(&before), partitions(&row));
         for partition in had.symmetric_difference(&has) {

@@ -16,8 +16,7 @@ mod reads;
 mod tasks;
 mod values;
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use feedsync_bitsy::collections::{SortedMap, SortedSet};
 use feedsync_bitsy::interceptor::{Digest, Settings};
 use feedsync_bitsy::profile::Profile;
 use feedsync_bitsy::time::Time;
@@ -40,7 +39,7 @@ pub struct Worker {
     /// Result of the decision whose step is being written.
     decided: Option<Value>,
     /// Edits that are sent while their applications wait.
-    forwarding: BTreeMap<u64, Forwarding>,
+    forwarding: SortedMap<u64, Forwarding>,
     next_forwarding: u64,
     /// Bytes of the last response that is combined from several contents.
     composed: Option<Vec<u8>>,
@@ -59,19 +58,19 @@ enum CommandError {
 
 impl Worker {
     /// Restores a worker from the rows whose keys begin with [`STATE`](crate::STATE).
-    pub fn restored(rows: &BTreeMap<String, String>) -> Result<Self, Damaged> {
+    pub fn restored(rows: &SortedMap<String, String>) -> Result<Self, Damaged> {
         Ok(Self {
             engine: Engine::restored(SETTINGS, rows)?,
             pages: Pages::restored(rows)?,
             decided: None,
-            forwarding: BTreeMap::new(),
+            forwarding: SortedMap::new(),
             next_forwarding: 1,
             composed: None,
         })
     }
 
     /// Restores the worker again after its writes could not be committed.
-    pub fn restore(&mut self, rows: &BTreeMap<String, String>) -> Result<(), Damaged> {
+    pub fn restore(&mut self, rows: &SortedMap<String, String>) -> Result<(), Damaged> {
         self.decided = None;
         self.engine.restore(rows)?;
         self.pages.restore(rows)
@@ -148,7 +147,7 @@ impl Worker {
     }
 
     /// Contents that are needed although no row may refer to them.
-    fn needed(&self) -> BTreeSet<Digest> {
+    fn needed(&self) -> SortedSet<Digest> {
         let mut needed = self.engine.needed();
         needed.extend(self.forwarding.values().filter_map(Forwarding::content));
         needed

@@ -1,8 +1,9 @@
 //! Open pages, the subscriptions that they use, and messages for them.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::collections::{SortedMap, SortedSet};
 use feedsync_bitsy::event::Interaction;
 use feedsync_bitsy::interceptor::{
     self as bitsy, Content, EventKind, StoredSubscription, SubscriptionId,
@@ -28,10 +29,10 @@ const MAX_HOLDS: usize = 1_000;
 /// Open pages, and which page uses which subscription.
 #[derive(Debug, Default)]
 pub(super) struct Pages {
-    open: BTreeMap<String, Page>,
-    holds: BTreeMap<u64, Hold>,
+    open: SortedMap<String, Page>,
+    holds: SortedMap<u64, Hold>,
     /// Rows that are written with the next step.
-    rows: BTreeMap<String, Option<String>>,
+    rows: SortedMap<String, Option<String>>,
     /// Number of snapshots; it orders two views.
     snapshots: u64,
     /// Identifier of the counter, which begins again with each start of the worker.
@@ -97,13 +98,13 @@ impl Audience for Identity {
 
 impl Pages {
     /// Reads which pages use which subscriptions.
-    pub(super) fn restored(rows: &BTreeMap<String, String>) -> Result<Self, Damaged> {
+    pub(super) fn restored(rows: &SortedMap<String, String>) -> Result<Self, Damaged> {
         let mut pages = Self::default();
         pages.restore(rows)?;
         Ok(pages)
     }
 
-    pub(super) fn restore(&mut self, rows: &BTreeMap<String, String>) -> Result<(), Damaged> {
+    pub(super) fn restore(&mut self, rows: &SortedMap<String, String>) -> Result<(), Damaged> {
         self.rows.clear();
         self.holds.clear();
         let prefix = format!("{STATE}hold ");
@@ -126,7 +127,7 @@ impl Pages {
             return writes;
         }
         let mut writes = writes.unwrap_or_default();
-        writes.rows.append(&mut self.rows);
+        writes.rows.extend(std::mem::take(&mut self.rows));
         Some(writes)
     }
 
@@ -147,7 +148,7 @@ impl Pages {
     }
 
     /// Holds of a subscription by pages that were closed. `open` are the pages that exist.
-    pub(super) fn left(&self, open: &BTreeSet<&str>, id: SubscriptionId) -> Vec<Holder> {
+    pub(super) fn left(&self, open: &SortedSet<&str>, id: SubscriptionId) -> Vec<Holder> {
         self.select(id, |hold| !open.contains(&*hold.page))
     }
 
@@ -208,7 +209,7 @@ impl Worker {
         for event in each {
             pages.snapshots += 1;
             let stamp = Stamp { number: pages.snapshots, count: &pages.count };
-            for (name, Page { sent, identity }) in &mut pages.open {
+            for (name, Page { sent, identity }) in pages.open.iter_mut() {
                 let messages = sent.differences(engine.state(), identity, event, stamp);
                 pages.waiting.extend(messages.into_iter().map(|message| (name.clone(), message)));
             }

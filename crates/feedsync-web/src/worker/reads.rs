@@ -1,7 +1,6 @@
 //! Commands that change no stored data.
 
-use std::collections::BTreeSet;
-
+use feedsync_bitsy::collections::SortedSet;
 use feedsync_bitsy::interceptor::{Decision, Digest, Request, Stored as _};
 use serde_json::{Value, json};
 
@@ -48,7 +47,7 @@ impl Worker {
 }
 
 /// Decides about candidates of a sweep: pairs of a key and whether a row refers to the content.
-pub(super) fn sweep(of: Fields<'_>, needed: &BTreeSet<Digest>) -> Result<Value, CommandError> {
+pub(super) fn sweep(of: Fields<'_>, needed: &SortedSet<Digest>) -> Result<Value, CommandError> {
     let pair = |pair: &Value| Some((pair.get(0)?.as_str()?.to_owned(), pair.get(1)?.as_bool()?));
     let candidates: Vec<(String, bool)> = of.list("candidates")?.iter().filter_map(pair).collect();
     let candidates = candidates.iter().map(|(key, is_used)| (key.as_str(), *is_used));

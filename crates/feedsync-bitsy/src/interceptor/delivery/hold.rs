@@ -4,8 +4,7 @@
 //! collection pass it, one at a time. A new member waits if it is similar to one that may have been created.
 //! Otherwise a search for one of them could find the other.
 
-use std::collections::BTreeSet;
-
+use crate::collections::SortedSet;
 use crate::interceptor::context::{Context, Draft};
 use crate::interceptor::delivery::Delivery;
 use crate::interceptor::document::fingerprint;
@@ -21,7 +20,7 @@ use crate::time::Time;
 impl Delivery<'_> {
     /// Returns the edits to send now, at most one of each queue.
     pub(crate) fn sendable<S: Stored>(&self, cx: Context<'_, S>) -> Result<Vec<EditId>, S::Error> {
-        let busy: BTreeSet<EditId> =
+        let busy: SortedSet<EditId> =
             self.state.tasks.values().filter_map(|it| it.purpose.edit()).collect();
         // The strict profile sends requests in their order.
         let stays = match self.state.settings.profile {

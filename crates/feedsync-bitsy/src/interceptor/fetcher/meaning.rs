@@ -1,13 +1,12 @@
 //! Meaning of the responses to requests of a round (BITSY 2.1.3). Finding it out reads stored data, and changes
 //! nothing.
 
-use std::collections::BTreeSet;
-
 use feedsync_formats::MemberFeed;
 use http::{HeaderValue, StatusCode, header};
 
 use crate::cache_headers;
 use crate::cache_headers::Timing;
+use crate::collections::SortedSet;
 use crate::interceptor::context::Context;
 use crate::interceptor::document::{
     base, can_be, feed_of, is_configuration, is_gone, is_page, read_only,
@@ -231,7 +230,7 @@ impl<S: Stored> Interpretation<'_, S> {
         let mut seen = Vec::new();
         if is_new || self.stored_subscription.followed.as_ref() != Some(&follows) {
             let so_far = self.in_progress.findings.unassigned();
-            for location in findings.unassigned().chain(so_far).collect::<BTreeSet<_>>() {
+            for location in findings.unassigned().chain(so_far).collect::<SortedSet<_>>() {
                 let before = self.seen(location)?;
                 seen.extend(before.map(|before| (location.clone(), before)));
             }

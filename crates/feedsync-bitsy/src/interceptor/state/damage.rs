@@ -2,11 +2,10 @@
 //! been stored. Representations of a server are fetched again. An edit with a damaged body becomes an error
 //! and is never sent.
 
-use std::collections::BTreeSet;
-
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::authentication::Partition;
+use crate::collections::SortedSet;
 use crate::event::Interaction;
 use crate::interceptor::attempts::Attempt;
 use crate::interceptor::context::{Context, Draft};
@@ -80,7 +79,7 @@ impl State {
 
     fn damaged_edits(&mut self, draft: &mut Draft, is_it: &impl Fn(&Content) -> bool) {
         let is_of = |entity: &Option<Entity>| entity.as_ref().is_some_and(|it| is_it(&it.content));
-        let of = |is: &dyn Fn(&Edit<Entity>) -> bool| -> BTreeSet<EditId> {
+        let of = |is: &dyn Fn(&Edit<Entity>) -> bool| -> SortedSet<EditId> {
             self.outbox.edits().filter(|edit| is(edit)).map(|edit| edit.id).collect()
         };
         let bodies = of(&|edit| is_of(&edit.requested.body));

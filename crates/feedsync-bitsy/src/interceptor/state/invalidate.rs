@@ -5,11 +5,10 @@
 //! representations are not served while there is a network. The document of a feed stays for applications
 //! without a network, and a new round begins. Other representations are removed and requested again.
 
-use std::collections::BTreeMap;
-
 use http::{HeaderMap, Method, header};
 
 use crate::authentication::Partition;
+use crate::collections::SortedMap;
 use crate::interception::Role;
 use crate::interceptor::context::{Context, Draft};
 use crate::interceptor::state::State;
@@ -42,7 +41,7 @@ impl State {
         cx: Context<'_, S>,
         target: &Location,
     ) -> Result<Invalidated, S::Error> {
-        let mut whose: BTreeMap<SubscriptionId, (Partition, Role)> = BTreeMap::new();
+        let mut whose: SortedMap<SubscriptionId, (Partition, Role)> = SortedMap::new();
         // Resources that a running round has stored belong to no feed before the round ends.
         for (id, stored_subscription) in &self.stored_subscriptions {
             if self.in_progress.contains_key(id) {

@@ -12,9 +12,10 @@ mod requests;
 mod subscriptions;
 mod tasks;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use crate::authentication::{Credentials, Partition};
+use crate::collections::{SortedMap, SortedSet};
 use crate::event::{ErrorId, Errors, SyncError};
 use crate::interceptor::attempts::{Attempt, Attempts};
 use crate::interceptor::delivery_state::DeliveryState;
@@ -69,11 +70,11 @@ pub struct Rows {
 pub struct State {
     pub(crate) settings: Settings,
     pub(crate) policy: Policy,
-    pub(crate) stored_subscriptions: BTreeMap<SubscriptionId, StoredSubscription>,
+    pub(crate) stored_subscriptions: SortedMap<SubscriptionId, StoredSubscription>,
     /// Open and closed subscriptions by the addresses of their feeds and collections.
-    pub(crate) addresses: HashMap<Location, BTreeSet<SubscriptionId>>,
-    pub(crate) credentials: BTreeMap<Partition, Credentials>,
-    pub(crate) proxies: BTreeMap<SubscriptionId, Configuration>,
+    pub(crate) addresses: HashMap<Location, SortedSet<SubscriptionId>>,
+    pub(crate) credentials: SortedMap<Partition, Credentials>,
+    pub(crate) proxies: SortedMap<SubscriptionId, Configuration>,
     pub(crate) outbox: Outbox<Entity>,
     pub(crate) errors: Errors<Option<Content>>,
     pub(crate) shown: OverlayEdits,
@@ -83,24 +84,24 @@ pub struct State {
     pub(crate) counters: Counters,
     pub(crate) reachability: Reachability,
     /// Feeds that are searched for created members.
-    pub(crate) finding: BTreeMap<(Partition, Location), MemberSearch>,
-    pub(crate) in_progress: BTreeMap<SubscriptionId, ActiveRound>,
-    pub(crate) tasks: BTreeMap<TaskId, RunningTask>,
+    pub(crate) finding: SortedMap<(Partition, Location), MemberSearch>,
+    pub(crate) in_progress: SortedMap<SubscriptionId, ActiveRound>,
+    pub(crate) tasks: SortedMap<TaskId, RunningTask>,
     pub(crate) next_task: u64,
     /// Delivery states of edits.
-    pub(crate) delivery_states: BTreeMap<EditId, DeliveryState>,
+    pub(crate) delivery_states: SortedMap<EditId, DeliveryState>,
     /// Edits that are noted as sent and were not sent yet.
-    pub(crate) ahead: BTreeSet<EditId>,
+    pub(crate) ahead: SortedSet<EditId>,
     /// Accepted edits that are checked.
-    pub(crate) awaited: BTreeSet<EditId>,
+    pub(crate) awaited: SortedSet<EditId>,
     /// Whether a power cut would put completed edits in doubt again.
     pub(crate) is_ahead: bool,
     /// Resources whose representation after an edit is requested from the server.
-    pub(crate) requested: BTreeSet<(SubscriptionId, Location)>,
+    pub(crate) requested: SortedSet<(SubscriptionId, Location)>,
     /// Feed documents that were changed after they were fetched. They are for applications without a network.
-    pub(crate) stale: BTreeSet<(Partition, Location)>,
+    pub(crate) stale: SortedSet<(Partition, Location)>,
     /// Running requests that began before their resource changed.
-    pub(crate) outdated: BTreeSet<TaskId>,
+    pub(crate) outdated: SortedSet<TaskId>,
 }
 
 impl State {
@@ -126,10 +127,10 @@ impl State {
         let mut interceptor = Self {
             settings,
             policy,
-            stored_subscriptions: BTreeMap::new(),
+            stored_subscriptions: SortedMap::new(),
             addresses: HashMap::new(),
-            credentials: BTreeMap::new(),
-            proxies: BTreeMap::new(),
+            credentials: SortedMap::new(),
+            proxies: SortedMap::new(),
             outbox: Outbox::restored(edits, EditId(counters.edit)),
             errors: Errors::restored(errors, ErrorId(counters.error)),
             shown: OverlayEdits::restored(shown),
@@ -138,18 +139,18 @@ impl State {
             accounts: Accounts::restored(newsreaders),
             counters,
             reachability: Reachability::default(),
-            finding: BTreeMap::new(),
-            in_progress: BTreeMap::new(),
-            tasks: BTreeMap::new(),
+            finding: SortedMap::new(),
+            in_progress: SortedMap::new(),
+            tasks: SortedMap::new(),
             next_task: 1,
-            delivery_states: BTreeMap::new(),
-            ahead: BTreeSet::new(),
-            awaited: BTreeSet::new(),
+            delivery_states: SortedMap::new(),
+            ahead: SortedSet::new(),
+            awaited: SortedSet::new(),
             // The steps of the former process may not be synchronised to the disk.
             is_ahead: true,
-            requested: BTreeSet::new(),
-            stale: BTreeSet::new(),
-            outdated: BTreeSet::new(),
+            requested: SortedSet::new(),
+            stale: SortedSet::new(),
+            outdated: SortedSet::new(),
         };
         let accepted = |edit: &&Edit<_>| edit.progress == Progress::Accepted;
         let accepted = interceptor.outbox.edits().filter(accepted).map(|edit| edit.id);
@@ -163,7 +164,7 @@ impl State {
 
     /// Reads the stored proxy configurations, which [`restored`](Self::restored) cannot read.
     pub fn load_proxies<S: Stored>(&mut self, stored: &S) -> Result<(), S::Error> {
-        let mut proxies = BTreeMap::new();
+        let mut proxies = SortedMap::new();
         for stored_subscription in self.stored_subscriptions.values() {
             let Some(proxy) = stored_subscription.subscription.proxy() else { continue };
             let partition = stored_subscription.subscription.partition();

@@ -1,8 +1,7 @@
 //! Subscriptions with their feeds and collections.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::authentication::{Credentials, Partition};
+use crate::collections::{SortedMap, SortedSet};
 use crate::event::StateChange;
 use crate::interceptor::context::Draft;
 use crate::interceptor::state::State;
@@ -79,7 +78,7 @@ impl State {
             return;
         }
         let here = self.addresses.get(queue).into_iter().chain(self.addresses.get(feed)).flatten();
-        let ids: BTreeSet<SubscriptionId> = here.copied().collect();
+        let ids: SortedSet<SubscriptionId> = here.copied().collect();
         for id in ids {
             let Some(stored_subscription) = self.stored_subscriptions.get_mut(&id) else {
                 continue;
@@ -130,7 +129,7 @@ impl State {
 
     /// Removes the stored data of a feed.
     fn forget(&mut self, step: &mut Step, partition: Partition, feed: &Location) {
-        let resources = BTreeMap::new();
+        let resources = SortedMap::new();
         step.changes.push(Change::Generation {
             partition,
             feed: feed.clone(),

@@ -1,7 +1,6 @@
 //! Subscriptions, as scripts of pages use them.
 
-use std::collections::BTreeSet;
-
+use feedsync_bitsy::collections::SortedSet;
 use feedsync_bitsy::interceptor::{ControlError, State, Step, SubscriptionId};
 use feedsync_bitsy::location::Location;
 use feedsync_bitsy::relation::Relation;
@@ -81,9 +80,9 @@ impl Worker {
             let why = "this application has the maximum number of subscriptions";
             return Ok(Told::Refused(507, why.to_owned()));
         }
-        let open: BTreeSet<&str> = match asked.of.optional("open") {
+        let open: SortedSet<&str> = match asked.of.optional("open") {
             Some(_) => asked.of.list("open")?.iter().filter_map(Value::as_str).collect(),
-            None => BTreeSet::from([asked.page]),
+            None => SortedSet::from([asked.page]),
         };
         let (now, pages) = (asked.with.now, &self.pages);
         let (id, holder, left) = self.engine.change(asked.with, |state, _| {
@@ -100,7 +99,7 @@ impl Worker {
     }
 
     fn unsubscribe(&mut self, id: SubscriptionId, asked: Asked<'_>) -> Result<Told, CommandError> {
-        let open: BTreeSet<&str> =
+        let open: SortedSet<&str> =
             asked.of.list("open")?.iter().filter_map(Value::as_str).collect();
         let mut holders = self.pages.own(asked.page, id);
         holders.extend(self.pages.left(&open, id));
@@ -186,7 +185,7 @@ fn joining(state: &State, id: SubscriptionId) -> Option<SubscriptionRequest> {
         feed: subscription.feed().clone(),
         registered: subscription.registered().clone(),
         interval: 0,
-        follows: BTreeSet::new(),
+        follows: SortedSet::new(),
         proxy: subscription.proxy().cloned(),
     })
 }
