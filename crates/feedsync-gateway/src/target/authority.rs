@@ -26,8 +26,10 @@ impl Authority {
     /// The authority of an address.
     pub fn of(location: &Location) -> Self {
         // A location is an http or https URL with a host and a port; without one, nothing is reached.
-        let (host, port) = location.host_and_port().unwrap_or((Host::Domain(""), 0));
-        Self { host: host.to_owned(), port }
+        Self {
+            host: parse(location.host()).unwrap_or(Host::Domain(String::new())),
+            port: location.port(),
+        }
     }
 
     /// Parses a host with an optional port; the default is `otherwise`.
@@ -91,11 +93,15 @@ pub(crate) fn host_and_port(text: &str) -> Result<(Host, Option<u16>), Authority
     if host.is_empty() || (!in_brackets && !host.bytes().all(plain)) {
         return Err(error());
     }
+    Ok((parse(host).ok_or_else(error)?, port))
+}
+
+fn parse(host: &str) -> Option<Host> {
     // Fast path: most hosts of local gateways have this form.
-    if let Ok(address) = host.parse::<Ipv4Addr>() {
-        return Ok((Host::Ipv4(address), port));
+    match host.parse::<Ipv4Addr>() {
+        Ok(address) => Some(Host::Ipv4(address)),
+        Err(_) => Host::parse(host).ok(),
     }
-    Ok((Host::parse(host).map_err(|_| error())?, port))
 }
 
 impl fmt::Display for Authority {

@@ -4,13 +4,16 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use url::{Host, Position, Url};
+/// The parser of URLs.
+#[cfg_attr(not(all(feature = "browser", target_arch = "wasm32")), path = "native.rs")]
+#[cfg_attr(all(feature = "browser", target_arch = "wasm32"), path = "browser.rs")]
+mod parser;
 
 /// An absolute `http` or `https` URL, normalised by its scheme (RFC 3987 5.3.3). Two spellings of one address
 /// are equal. The fragment is removed, since requests have none. Clones share their memory, because the same
 /// address is noted many times.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Location(Arc<Url>);
+pub struct Location(Arc<str>);
 
 /// Reason why a text is not a location.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,9 +25,9 @@ pub enum LocationError {
          use an address that begins with https:// or http://"
     )]
     Relative(String),
-    /// The text is not a URL.
+    /// The text is not a URL; with the reason.
     #[error("{0:?} is not a URL: {1}")]
-    NotUrl(String, url::ParseError),
+    NotUrl(String, String),
     /// The URL has another scheme.
     #[error("{0:?} is not an http or https URL")]
     NotWeb(String),
@@ -38,6 +41,14 @@ pub enum LocationError {
     TooLong(usize),
 }
 
+/// Fault that a parser of URLs finds.
+enum UrlFault {
+    /// The reference is relative, and there is no base.
+    Relative,
+    /// The text is not a URL; with the reason.
+    Other(String),
+}
+
 /// Maximum length of a URL, in bytes.
 const MAX_BYTES: usize = 8 << 10;
 
@@ -47,25 +58,22 @@ impl Location {
         if reference.len() > MAX_BYTES {
             return Err(LocationError::TooLong(reference.len()));
         }
-        let parsed = match base {
-            Some(base) => base.0.join(reference),
-            None => Url::parse(reference),
-        };
-        let url = parsed.map_err(|error| match error {
-            url::ParseError::RelativeUrlWithoutBase => {
-                LocationError::Relative(reference.to_owned())
-            }
-            error => LocationError::NotUrl(reference.to_owned(), error),
+        let parsed = parser::resolve(base.map(Self::as_str), reference);
+        let mut url = parsed.map_err(|fault| match fault {
+            UrlFault::Relative => LocationError::Relative(reference.to_owned()),
+            UrlFault::Other(reason) => LocationError::NotUrl(reference.to_owned(), reason),
         })?;
-        if !matches!(url.scheme(), "http" | "https") {
+        url.truncate(url.find('#').unwrap_or(url.len()));
+        if !url.starts_with("http://") && !url.starts_with("https://") {
             return Err(LocationError::NotWeb(reference.to_owned()));
         }
-        if !url.username().is_empty() || url.password().is_some() {
+        let path = path_start(&url);
+        if url[..path].contains('@') {
             return Err(LocationError::Credentials);
         }
         // Escapes and a long base make the URL longer than the reference. Each stored location must be
         // readable again.
-        let location = Self(Arc::new(normalised(url)));
+        let location = Self(format!("{}{}", &url[..path], unescaped(&url[path..])).into());
         match location.as_str().len() {
             length if length > MAX_BYTES => Err(LocationError::TooLong(length)),
             _ => Ok(location),
@@ -74,27 +82,39 @@ impl Location {
 
     /// Text of the URL.
     pub fn as_str(&self) -> &str {
-        self.0.as_str()
+        &self.0
     }
 
     /// Host, as a name or an address.
     pub fn host(&self) -> &str {
-        self.0.host_str().unwrap_or_default()
+        let authority = self.authority();
+        let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+        match authority.rsplit_once(':') {
+            Some((host, port)) if is_port(port) => host,
+            _ => authority,
+        }
     }
 
-    /// Host and port, with the default port of the scheme where none is given.
-    pub fn host_and_port(&self) -> Option<(Host<&str>, u16)> {
-        self.0.host().zip(self.0.port_or_known_default())
+    /// Port, by default that of the scheme.
+    pub fn port(&self) -> u16 {
+        let port = self.authority()[self.host().len()..].strip_prefix(':');
+        let of_scheme = if self.is_secure() { 443 } else { 80 };
+        port.and_then(|port| port.parse().ok()).unwrap_or(of_scheme)
+    }
+
+    /// Host and port, as they are written.
+    fn authority(&self) -> &str {
+        self.origin().split_once("://").map_or("", |(_, authority)| authority)
     }
 
     /// Scheme, host and port, in the form of an `Origin` header.
     pub fn origin(&self) -> &str {
-        &self.0[..Position::BeforePath]
+        &self.0[..path_start(&self.0)]
     }
 
     /// Whether requests to the location are encrypted (4.1).
     pub fn is_secure(&self) -> bool {
-        self.0.scheme() == "https"
+        self.0.starts_with("https:")
     }
 
     /// Whether scheme, host and port are the same (1.3). Data of a person that one may know, the other may
@@ -104,24 +124,14 @@ impl Location {
     }
 }
 
-/// Normalises the escapes of a URL: hexadecimal digits in upper case, and no escape where none is needed (RFC
-/// 3986 6.2.2). The `url` crate has already normalised the case of scheme and host, the default port, dot
-/// segments and characters outside ASCII.
-fn normalised(mut url: Url) -> Url {
-    url.set_fragment(None);
-    let path = unescaped(url.path());
-    if path != url.path() {
-        url.set_path(&path);
-    }
-    if let Some(query) = url.query() {
-        let settled = unescaped(query);
-        if settled != query {
-            url.set_query(Some(&settled));
-        }
-    }
-    url
+/// Returns where the path of an absolute URL begins.
+fn path_start(url: &str) -> usize {
+    let host = url.find("://").map_or(0, |at| at + 3);
+    url[host..].find(['/', '?']).map_or(url.len(), |at| host + at)
 }
 
+/// Normalises the escapes of a path and a query: hexadecimal digits in upper case, and no escape where none is needed
+/// (RFC 3986 6.2.2).
 fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -267,8 +277,7 @@ mod tests {
         ] {
             let location = at(text);
             assert_eq!((location.host(), location.is_secure()), (host, is_secure), "{text}");
-            let (named, number) = location.host_and_port().unwrap();
-            assert_eq!((named.to_string().as_str(), number), (host, port), "{text}");
+            assert_eq!(location.port(), port, "{text}");
             assert_eq!(
                 (location.to_string(), format!("{location:?}")),
                 (text.to_owned(), format!("{text:?}"))
