@@ -1,7 +1,32 @@
 /// <reference path="./bitsy.d.ts" />
 
+/** A problem of the stored data. */
+export interface Problem {
+  /**
+   * `damaged`: a stored record could not be read and was set aside. `evicted`: the browser has deleted everything.
+   * `version`: the data belong to a newer worker.
+   */
+  readonly kind: "damaged" | "evicted" | "version";
+  readonly timeStamp: number;
+  /** Address of the resource that is affected, if it is known. */
+  readonly location: string | null;
+  readonly detail: string;
+  /** Edits that are lost, of those that the page could see. */
+  readonly edits: readonly { readonly method: string; readonly location: string }[];
+  /** Removes the problem, for all pages. */
+  clear(): void;
+}
+
+/** A listener for problems. */
+export type ProblemListener = ((problem: Problem) => void) | { handleEvent(problem: Problem): void };
+
 /** The object `bitsy` of the page. */
-export type Bitsy = typeof globalThis.bitsy;
+export type Bitsy = typeof globalThis.bitsy & {
+  /** Problems that nobody has cleared. */
+  readonly problems: readonly Problem[];
+  addProblemListener(listener: ProblemListener): void;
+  removeProblemListener(listener: ProblemListener): void;
+};
 
 /** Options of `register`. */
 export interface RegisterOptions {

@@ -697,7 +697,13 @@
     if (!container) throw new GatewayError(0, "this browser, or this page, has no Service Workers: https is needed");
     await container.register(url, scope === undefined ? {} : { scope });
     await controlled(container);
-    const connect = () => message({ bitsy: "connect", partition });
+    let incarnation;
+    const connect = async () => {
+      const before = { feeds: [...views.values()].map(({ feed }) => feed), edits: waiting };
+      const store = (await message({ bitsy: "connect", partition }))?.incarnation;
+      if (incarnation !== undefined && incarnation !== store) evicted(before);
+      incarnation = store;
+    };
     container.addEventListener("message", ({ data }) => {
       if (data?.bitsy === "restarted") connect().catch(complain);
       else heard[data?.bitsy]?.(data.value);
@@ -712,6 +718,58 @@
     addEventListener("online", () => message({ bitsy: "online" }).catch(complain));
     setInterval(() => message({ bitsy: "ping" }).catch(() => {}), PING_INTERVAL);
   }
+
+  // Problems of the stored data that nobody has cleared, by id, and the edits that wait.
+  const problems = new Map();
+  const problemListeners = new Set();
+  let waiting = [];
+
+  class Problem {
+    constructor(key, told) {
+      own(key);
+      const { id, kind, time, location, detail, edits = [] } = told;
+      Object.assign(this, { kind, timeStamp: time, location, detail, edits: Object.freeze(edits) });
+      inside.set(this, { id });
+      Object.freeze(this);
+    }
+    clear() {
+      const { id } = of(this);
+      if (!problems.delete(id) || typeof id !== "string") return;
+      ask("DELETE", () => `/problems/${id}`).catch((failure) => failure.status === 404 || complain(failure));
+    }
+  }
+
+  function takeProblem(told) {
+    // A problem without an id is not stored, and happens again.
+    const id = told.id ?? Symbol(told.kind);
+    if (problems.has(id)) return;
+    const problem = new Problem(KEY, { ...told, id });
+    problems.set(id, problem);
+    tell(problemListeners, problem);
+  }
+
+  // The browser, or a person, has deleted everything that was stored.
+  function evicted({ feeds, edits }) {
+    const lost = edits.map(({ method, location }) => `${method} ${location}`);
+    const detail = "the browser has deleted what this site had stored: "
+      + `${feeds.length} subscriptions (${feeds.join(", ") || "none"}), `
+      + `and ${lost.length} edits that were not sent (${lost.join(", ") || "none"})`;
+    takeProblem({ kind: "evicted", time: Date.now(), location: null, detail, edits });
+  }
+
+  Object.assign(heard, {
+    problem: takeProblem,
+    "problem-gone": ({ id }) => problems.delete(id),
+    outbox(edits) { waiting = edits; },
+  });
+
+  // What only a worker has.
+  const additions = {
+    get problems() { return Object.freeze([...problems.values()]); },
+    addProblemListener(listener) { problemListeners.add(listening(listener)); },
+    removeProblemListener(listener) { problemListeners.delete(listener); },
+    Problem, register,
+  };
 
   // Waits until the worker intercepts this page.
   async function controlled(container) {
@@ -761,8 +819,8 @@
     subscriptionBuilder: () => new SubscriptionBuilder(KEY),
     Subscription, SubscriptionBuilder, SubscriptionList, Event, StateChangeEvent, SyncEvent,
     Error: SyncError, ErrorList, GatewayError,
-    ...(REGISTERS ? { register } : {}),
   };
+  if (REGISTERS) Object.defineProperties(bitsy, Object.getOwnPropertyDescriptors(additions));
   Object.defineProperty(globalThis, "bitsy", { value: Object.freeze(bitsy), enumerable: true });
   if (REGISTERS) return;
   peer = gateway;

@@ -1,13 +1,14 @@
 //! The worker as a class of JavaScript. Commands and results are JSON texts, because these are faster to pass than
 //! objects, and bytes are arrays.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsError, JsValue};
 
-use crate::store::Found;
+use crate::store::{self, CANDIDATES, Found, STATE, USES};
 use crate::worker::Worker;
 
+use feedsync_bitsy::collections::SortedMap;
 use feedsync_bitsy::collections::SortedMap;
 
 /// The decisions of the worker.
@@ -20,13 +21,14 @@ impl BitsyCore {
     /// Restores the worker from rows: the JSON of a list of pairs of a key and a text.
     #[wasm_bindgen(constructor)]
     pub fn new(rows: &str) -> Result<Self, JsError> {
-        Ok(Self(Worker::restored(&read_rows(rows)?.into_iter().collect())?))
+        Ok(Self(Worker::restored(&read_rows(rows)?.into_iter().collect())))
     }
 
     /// Restores the worker again after its writes could not be committed.
     pub fn restore(&mut self, rows: &str) -> Result<(), JsError> {
         let rows: SortedMap<String, String> = read_rows(rows)?.into_iter().collect();
-        Ok(self.0.restore(&rows)?)
+        self.0.restore(&rows);
+        Ok(())
     }
 
     /// Carries out a command, and returns its result.
@@ -59,6 +61,30 @@ impl BitsyCore {
     #[wasm_bindgen(js_name = takeComposed)]
     pub fn take_composed(&mut self) -> Vec<u8> {
         self.0.take_composed()
+    }
+
+    /// Text of a row with its checksum, for rows that the script writes itself.
+    #[wasm_bindgen(js_name = sealRow)]
+    pub fn seal_row(key: &str, text: &str) -> String {
+        store::seal(key, text)
+    }
+
+    /// Text of a row without its checksum; `undefined` if the row is damaged.
+    #[wasm_bindgen(js_name = unsealRow)]
+    pub fn unseal_row(key: &str, sealed: &str) -> Option<String> {
+        store::unseal(key, sealed).ok().map(str::to_owned)
+    }
+
+    /// Text of a row of an older version of the store in the present version; `undefined` if the row is to be deleted.
+    #[wasm_bindgen(js_name = migratedRow)]
+    pub fn migrated_row(version: u32, key: &str, text: &str) -> Option<String> {
+        store::migrated(version, key, text)
+    }
+
+    /// First characters of keys that the script needs, as the JSON of an object: `state`, `candidates` and `uses`.
+    #[wasm_bindgen(js_name = keyPrefixes)]
+    pub fn key_prefixes() -> String {
+        json!({ "state": STATE, "candidates": CANDIDATES, "uses": USES }).to_string()
     }
 }
 

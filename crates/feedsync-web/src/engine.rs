@@ -4,10 +4,10 @@ use feedsync_bitsy::authentication::Partition;
 use feedsync_bitsy::collections::{SortedMap, SortedSet};
 use feedsync_bitsy::interceptor::{Context, Digest, Event, Settings, State, Step, TaskId};
 use feedsync_bitsy::location::Location;
+use feedsync_bitsy::outbox::EditId;
 use feedsync_bitsy::time::Time;
 
-use crate::codec::Damaged;
-use crate::store::{Found, Needed, PendingStep, ReadError, Store, Writes};
+use crate::store::{self, Found, Needed, PendingStep, ReadError, SetAside, Store, Writes};
 
 /// Number of low bits in the number of a task that count the tasks since the last restoration.
 const TASK_BITS: u32 = 32;
@@ -36,28 +36,49 @@ pub(crate) struct Engine {
 
 impl Engine {
     /// Restores the state from the rows whose keys begin with [`STATE`](crate::STATE).
-    pub(crate) fn restored(
-        settings: Settings,
-        rows: &SortedMap<String, String>,
-    ) -> Result<Self, Damaged> {
-        let (store, rows) = Store::restored(rows)?;
+    pub(crate) fn restored(settings: Settings, rows: &SortedMap<String, String>) -> Self {
+        let (store, rows) = Store::restored(rows);
         let state = State::restored(settings, rows);
         let begun = state.next_task();
-        Ok(Self { settings, state, store, pending: None, restorations: 0, begun })
+        Self { settings, state, store, pending: None, restorations: 0, begun }
     }
 
     /// Restores the state again after a step could not be committed. Running requests for edits stay known.
-    pub(crate) fn restore(&mut self, rows: &SortedMap<String, String>) -> Result<(), Damaged> {
-        let (store, rows) = Store::restored(rows)?;
+    pub(crate) fn restore(&mut self, rows: &SortedMap<String, String>) {
+        let (store, rows) = Store::restored(rows);
         self.restorations += 1;
         let mut state = State::restored(self.settings, rows);
         state.name_tasks_from(self.restorations << TASK_BITS);
         let before = std::mem::replace(&mut self.state, state);
         self.state.take_over(before, self.begun);
         self.begun = self.state.next_task();
-        self.store = store;
+        let before = std::mem::replace(&mut self.store, store);
+        self.store.take_over(before);
         self.pending = None;
-        Ok(())
+    }
+
+    /// Keys of rows that cannot be read. They are to be [set aside](Self::set_aside) before the next decision.
+    pub(crate) fn damaged(&self) -> impl Iterator<Item = &str> {
+        self.store.damaged()
+    }
+
+    /// Takes the damaged rows out of the store. Edits become errors, and lost representations are fetched again. The
+    /// rows of the result are to be committed with those of the step.
+    pub(crate) fn set_aside(
+        &mut self,
+        with: Circumstances,
+        uses: &[&str],
+    ) -> Result<SetAside, ReadError> {
+        let subscriptions = self.state.stored_subscriptions().map(|stored| &stored.subscription);
+        let feeds: Vec<_> = subscriptions.map(|it| (it.partition(), it.feed().clone())).collect();
+        let aside = self.store.set_aside(&feeds, uses)?;
+        let edits = aside.damaged.keys().filter(|key| store::kind_of(key) == Some("edit"));
+        let edits: Vec<EditId> =
+            edits.filter_map(|key| store::number_of(key)).map(EditId).collect();
+        let addresses = aside.addresses.clone();
+        self.change(with, |state, cx| Ok(((), state.set_aside(cx, &edits, addresses)?)))?;
+        self.store.was_set_aside();
+        Ok(aside)
     }
 
     /// The state. It includes the step of the last decision, even if that is not committed yet.
@@ -121,8 +142,8 @@ impl Engine {
     }
 
     /// Adds data that were missing.
-    pub(crate) fn add(&mut self, needed: Needed, found: Found) -> Result<(), ReadError> {
-        self.store.add(needed, found)
+    pub(crate) fn add(&mut self, needed: Needed, found: Found) {
+        self.store.add(needed, found);
     }
 
     /// Keeps received bytes in memory, so that decisions need not load them.

@@ -9,7 +9,7 @@ mod worker;
 
 pub use codec::Damaged;
 pub use store::{
-    CANDIDATES, Found, Needed, PendingStep, Range, ReadError, STATE, Store, Swept, Writes,
-    candidate, uses,
+    CANDIDATES, Found, Needed, PendingStep, Range, ReadError, STATE, Store, Swept, USES, Writes,
+    candidate, migrated, seal, unseal, uses,
 };
 pub use worker::Worker;

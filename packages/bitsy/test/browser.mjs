@@ -8,6 +8,8 @@ import puppeteer from "puppeteer-core";
 
 const PROGRAMS = { chrome: "/usr/bin/chromium", firefox: "/usr/bin/firefox-esr" };
 
+export const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
 export class Browser {
   static async start(kind = "chrome") {
     const browser = new Browser();
@@ -21,9 +23,18 @@ export class Browser {
     const executablePath = PROGRAMS[this.kind];
     if (!existsSync(executablePath)) throw new Error(`${executablePath} is not installed`);
     const args = this.kind === "chrome" ? ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] : [];
-    this.browser = await puppeteer.launch({
+    const options = {
       browser: this.kind, executablePath, headless: true, userDataDir: this.profile, args, pipe: this.kind === "chrome",
-    });
+    };
+    for (let attempts = 1; ; attempts += 1) {
+      try {
+        this.browser = await puppeteer.launch(options);
+        return;
+      } catch (error) {
+        if (attempts === 5) throw error;
+        await pause(500);
+      }
+    }
   }
 
   async page(url) {
@@ -42,6 +53,8 @@ export class Browser {
     const ended = new Promise((resolve) => process.once("exit", resolve));
     process.kill("SIGKILL");
     await ended;
+    // The former launcher puts the profile of Firefox back into its former state.
+    if (this.kind === "firefox") await pause(300);
     await this.launch();
   }
 

@@ -8,9 +8,20 @@ const READ_AT_ONCE = 1024 * 1024;
 // A command that cannot be read. It has changed nothing.
 class Invalid extends Error {}
 
+// Stored data that the command needs are damaged: rows with these keys, or the bytes with this digest.
+class Damage extends Error {
+  constructor({ keys, digest }) {
+    super(keys ? `stored rows are damaged: ${keys.join(", ")}` : `the stored bytes ${digest} are gone or damaged`);
+    Object.assign(this, { keys, digest });
+  }
+}
+// Number of times that damage is handled for one command.
+const MAX_REPAIRS = 20;
+
 class Core {
   static async open() {
-    const [database, Decisions] = await Promise.all([Database.open(), decisions()]);
+    const Decisions = await decisions();
+    const database = await Database.open(Decisions);
     const core = new Core(database, new Decisions(JSON.stringify(await database.state())));
     const open = await self.clients.matchAll({ includeUncontrolled: true });
     await database.forgetPages(new Set(open.map(({ id }) => id)));
@@ -35,34 +46,47 @@ class Core {
 
   // Runs a command that changes nothing.
   read(command) {
-    return this.result(fixed(command));
+    return repairing(() => this.result(fixed(command)), (damage) => this.exclusively(() => this.repair(damage)));
   }
 
   // Runs a command that may change something, after all earlier ones. It is committed when the promise is fulfilled.
   change(command, contents = []) {
-    return this.exclusively(async () => {
-      if (this.isAhead) await this.restore();
-      this.incoming = new Map(contents.map(({ digest, bytes }) => [digest, bytes]));
-      for (const [digest, bytes] of this.incoming) {
-        if (bytes.byteLength <= READ_AT_ONCE) this.decisions.keepContent(digest, bytes);
+    return this.exclusively(() => repairing(() => this.commit(command, contents), (damage) => this.repair(damage)));
+  }
+
+  async commit(command, contents) {
+    if (this.isAhead) await this.restore();
+    this.incoming = new Map(contents.map(({ digest, bytes }) => [digest, bytes]));
+    for (const [digest, bytes] of this.incoming) {
+      if (bytes.byteLength <= READ_AT_ONCE) this.decisions.keepContent(digest, bytes);
+    }
+    try {
+      const { result, writes } = await this.whole(fixed(command));
+      if (writes || contents.length) {
+        await this.database.commit(writes ?? { rows: [], isDurable: false }, contents);
       }
-      try {
-        const { result, writes } = await this.whole(fixed(command));
-        if (writes || contents.length) {
-          await this.database.commit(writes ?? { rows: [], isDurable: false }, contents);
-        }
-        await this.result(fixed({ do: "committed" }));
-        return result;
-      } catch (error) {
-        if (error instanceof Invalid) throw error;
-        this.isReplaced ||= error instanceof Retired || error instanceof WebAssembly.RuntimeError;
-        this.isAhead = true;
-        if (!this.isRetired) await this.restore().catch(complain);
-        throw error;
-      } finally {
-        this.incoming = new Map();
-      }
-    });
+      await this.result(fixed({ do: "committed" }));
+      return result;
+    } catch (error) {
+      if (error instanceof Invalid) throw error;
+      this.isReplaced ||= error instanceof Retired || error instanceof WebAssembly.RuntimeError;
+      this.isAhead = true;
+      if (!this.isRetired) await this.restore().catch(complain);
+      throw error;
+    } finally {
+      this.incoming = new Map();
+    }
+  }
+
+  // Sets damaged rows aside, or treats what had damaged bytes as never stored: a response is fetched again, and an edit
+  // becomes an error. To be called while no other command runs.
+  async repair(damage) {
+    complain(damage);
+    const { keys, digest } = damage;
+    const command = keys ? { do: "setAside", keys, uses: await this.database.usesBy(keys) }
+      : { do: "damaged", digests: [digest], uses: await this.database.uses(digest) };
+    await repairing(() => this.commit(command, []), (more) => this.repair(more));
+    tell(this).catch(complain);
   }
 
   // Goes back to the last committed state.
@@ -87,9 +111,9 @@ class Core {
     for (;;) {
       const out = JSON.parse(this.decisions.run(text));
       if (out.missing) await this.load(out);
-      else if (out.lost) await this.lost(out.lost);
+      else if (out.damaged) throw new Damage({ keys: out.damaged });
+      else if (out.lost) throw new Damage({ digest: out.lost });
       else if (out.invalid) throw new Invalid(`bitsy: ${out.invalid}`);
-      else if (out.failed) throw new Error(`bitsy: ${out.failed}`);
       else return out;
     }
   }
@@ -106,15 +130,9 @@ class Core {
     }
   }
 
-  // Handles a content whose bytes are gone. The command that needed it fails, and the next one finds it handled.
-  async lost(digest) {
-    this.forget(digest).catch(complain);
-    throw new Error(`bitsy: the stored bytes ${digest} are gone`);
-  }
-
-  // Treats what had the bytes as never stored: a response is fetched again, and an edit becomes an error.
-  async forget(digest) {
-    return this.change({ do: "damaged", digests: [digest], uses: await this.database.uses(digest) });
+  // Handles bytes that are gone or damaged.
+  forget(digest) {
+    return this.exclusively(() => this.repair(new Damage({ digest })));
   }
 
   // Deletes contents that nothing refers to, from time to time.
@@ -124,9 +142,22 @@ class Core {
     return this.exclusively(async () => {
       const candidates = await this.database.candidates(SWEEP_LIMIT);
       if (!candidates.length) return;
-      const { writes, unused } = await this.result(fixed({ do: "sweep", candidates }));
+      const command = fixed({ do: "sweep", candidates });
+      const { writes, unused } = await repairing(() => this.result(command), (damage) => this.repair(damage));
       await this.database.commit(writes, [], unused);
     });
+  }
+}
+
+// Runs a command, and again after each damage that was handled.
+async function repairing(act, repair) {
+  for (let repairs = 0; ; repairs += 1) {
+    try {
+      return await act();
+    } catch (error) {
+      if (!(error instanceof Damage) || repairs >= MAX_REPAIRS) throw error;
+      await repair(error);
+    }
   }
 }
 

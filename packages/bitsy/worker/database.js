@@ -2,15 +2,28 @@
 // can stream them from there.
 
 const DATABASE = "bitsy";
-const VERSION = 1;
+// Version of the layout. A worker with a newer one brings all rows to it; a worker with an older one changes nothing.
+const VERSION = 2;
 const LARGE = 64 * 1024;
 // Names the instance of the worker that owns the data. A transaction of an earlier instance fails.
-const OWNER = "s/owner";
-const STATE = "s/";
+const OWNER = "m/owner";
+// Names the database. It has another name after the browser has deleted it.
+const INCARNATION = "m/incarnation";
+// First characters of the keys of rows with the name of the person that a page works for.
+const NAMES = "n/";
 
 class Retired extends Error {
   constructor() {
     super("another instance of the worker has taken over");
+  }
+}
+
+// The store was written by a newer worker. This one touches nothing.
+class Outdated extends Error {
+  constructor(version) {
+    super(`the data of this site were stored by a newer version of the worker (version ${version ?? "unknown"}; this one has ` +
+      `${VERSION}). Requests go to the server, edits are not stored, and waiting edits stay where they are. Reload the ` +
+      "page to get the newer worker. If the site has gone back to an older one, it must serve the newer one again.");
   }
 }
 
@@ -31,22 +44,41 @@ function answer(request) {
 const beginning = (prefix) => IDBKeyRange.bound(prefix, `${prefix}\uffff`);
 
 class Database {
-  static async open() {
+  // Opens the store. `format` is the class of the decision core, which knows the texts and keys of rows.
+  static async open(format) {
     const opening = indexedDB.open(DATABASE, VERSION);
-    opening.onupgradeneeded = () => {
-      opening.result.createObjectStore("rows");
-      opening.result.createObjectStore("contents");
+    opening.onupgradeneeded = ({ oldVersion }) => {
+      if (oldVersion === 0) {
+        opening.result.createObjectStore("rows");
+        opening.result.createObjectStore("contents");
+      } else {
+        migrate(opening.transaction, oldVersion, format);
+      }
+      opening.transaction.objectStore("rows").put(crypto.randomUUID(), INCARNATION);
     };
-    const database = new Database(await answer(opening), crypto.randomUUID());
+    let idb;
+    try {
+      idb = await answer(opening);
+    } catch (error) {
+      if (error?.name !== "VersionError") throw error;
+      const all = await indexedDB.databases?.() ?? [];
+      throw new Outdated(all.find(({ name }) => name === DATABASE)?.version);
+    }
+    const database = new Database(idb, crypto.randomUUID(), format);
     const transaction = database.idb.transaction("rows", "readwrite");
-    transaction.objectStore("rows").put(database.instance, OWNER);
+    const rows = transaction.objectStore("rows");
+    const incarnation = answer(rows.get(INCARNATION));
+    rows.put(database.instance, OWNER);
     await finished(transaction);
+    database.incarnation = await incarnation;
     return database;
   }
 
-  constructor(idb, instance) {
+  constructor(idb, instance, format) {
     this.idb = idb;
     this.instance = instance;
+    this.format = format;
+    this.prefixes = JSON.parse(format.keyPrefixes());
     // A newer worker may change the layout of the database, and a person may delete it.
     idb.onversionchange = () => this.close();
     idb.onclose = () => this.close();
@@ -58,10 +90,9 @@ class Database {
     this.idb.close();
   }
 
-  // The rows of the state, without the name of the owner.
-  async state() {
-    const rows = await this.rowsBeginning(STATE);
-    return rows.filter(([key]) => key !== OWNER);
+  // The rows of the state.
+  state() {
+    return this.rowsBeginning(this.prefixes.state);
   }
 
   async rowsBeginning(prefix) {
@@ -76,18 +107,24 @@ class Database {
     return text === undefined ? [] : [[key, text]];
   }
 
-  // The bytes of a content, or undefined if they are gone.
+  // The bytes of a content, or undefined if they are gone or are not those that were stored.
   async content(digest) {
-    const found = await answer(this.idb.transaction("contents").objectStore("contents").get(digest));
-    if (found !== undefined) return found;
-    const large = await (await caches.open(LARGE_CONTENTS)).match(contentUrl(digest));
-    return large && new Uint8Array(await large.arrayBuffer());
+    const bytes = await this.stored(digest);
+    return bytes && (await received(bytes)).digest === digest ? bytes : undefined;
   }
 
-  // The bytes of a content as the body of a response.
-  async body(digest) {
-    const large = await (await caches.open(LARGE_CONTENTS)).match(contentUrl(digest));
-    return large?.body ?? this.content(digest);
+  async stored(digest) {
+    try {
+      const found = await answer(this.idb.transaction("contents").objectStore("contents").get(digest));
+      if (found !== undefined) return found instanceof Uint8Array ? found : undefined;
+      const large = await (await caches.open(LARGE_CONTENTS)).match(contentUrl(digest));
+      return large && new Uint8Array(await large.arrayBuffer());
+    } catch (error) {
+      if (this.isClosed) throw error;
+      // The browser cannot read the bytes from its disk.
+      complain(error);
+      return undefined;
+    }
   }
 
   // Commits rows and received contents in one transaction. Received contents become candidates of the next sweep,
@@ -110,7 +147,7 @@ class Database {
       for (const { digest, bytes, isEdit } of received) {
         // The body of an edit is in the same transaction as the edit, however large it is.
         if (bytes.byteLength <= LARGE || isEdit) contents.put(bytes, digest);
-        stored.put("", `c/${digest}`);
+        stored.put("", this.prefixes.candidates + digest);
       }
       for (const digest of deleted) contents.delete(digest);
     };
@@ -128,23 +165,58 @@ class Database {
   // Candidates of a sweep: keys, and whether a row refers to the content.
   async candidates(limit) {
     const rows = this.idb.transaction("rows").objectStore("rows");
-    const keys = await answer(rows.getAllKeys(beginning("c/"), limit));
-    const uses = keys.map((key) => answer(rows.count(beginning(`u/${key.slice(2)} `))));
+    const { candidates } = this.prefixes;
+    const keys = await answer(rows.getAllKeys(beginning(candidates), limit));
+    const uses = keys.map((key) => answer(rows.count(this.usesOf(key.slice(candidates.length)))));
     return Promise.all(uses).then((counts) => keys.map((key, index) => [key, counts[index] > 0]));
   }
 
   // Deletes the names of persons of pages that do not exist any more.
   async forgetPages(open) {
-    const names = await this.rowsBeginning("n/");
-    const rows = names.filter(([key]) => !open.has(key.slice(2))).map(([key]) => [key, null]);
+    const names = await this.rowsBeginning(NAMES);
+    const rows = names.filter(([key]) => !open.has(key.slice(NAMES.length))).map(([key]) => [key, null]);
     if (rows.length) await this.commit({ rows, isDurable: false }, []);
   }
 
   // Keys of the rows that refer to a content.
   async uses(digest) {
     const rows = this.idb.transaction("rows").objectStore("rows");
-    return answer(rows.getAllKeys(beginning(`u/${digest} `)));
+    return answer(rows.getAllKeys(this.usesOf(digest)));
   }
+
+  usesOf(digest) {
+    return beginning(`${this.prefixes.uses}${digest} `);
+  }
+
+  // Keys of the rows by which these rows refer to contents.
+  async usesBy(keys) {
+    const rows = this.idb.transaction("rows").objectStore("rows");
+    const uses = await answer(rows.getAllKeys(beginning(this.prefixes.uses)));
+    return uses.filter((use) => keys.some((key) => use.endsWith(` ${key}`)));
+  }
+
+  // The name of the person that a page works for; undefined if it has none, or if the row is damaged.
+  async nameOf(page) {
+    const [row] = await this.row(NAMES + page);
+    return row && this.format.unsealRow(...row);
+  }
+
+  async setName(page, name) {
+    const key = NAMES + page;
+    const rows = [[key, name === undefined ? null : this.format.sealRow(key, name)]];
+    await this.commit({ rows, isDurable: false }, []);
+  }
+}
+
+// Brings all rows from an older version to the present one, in the transaction that changes the version.
+function migrate(transaction, version, format) {
+  transaction.objectStore("rows").openCursor().onsuccess = ({ target: { result: cursor } }) => {
+    if (!cursor) return;
+    const text = format.migratedRow(version, cursor.key, cursor.value);
+    if (text === undefined) cursor.delete();
+    else if (text !== cursor.value) cursor.update(text);
+    cursor.continue();
+  };
 }
 
 const LARGE_CONTENTS = "bitsy-contents";

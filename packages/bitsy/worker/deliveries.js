@@ -36,7 +36,7 @@ async function begin() {
 }
 
 async function perform(core, task) {
-  const { outcome, contents } = await sent(core, task);
+  const { outcome, contents, damaged } = await sent(core, task);
   try {
     await core.change({ do: "finished", id: task.id, ...outcome }, contents);
   } catch (error) {
@@ -44,18 +44,18 @@ async function perform(core, task) {
     // The response did not fit into the store.
     await core.change({ do: "finished", id: task.id, noSpace: true });
   }
+  // The edit is not under way any more, and becomes an error.
+  if (damaged) await core.forget(damaged);
   await tell(core);
 }
 
 async function sent(core, { method, url, headers, body, withCredentials, mayRedirect }) {
   let bytes;
   if (body) {
-    bytes = await core.database.content(body.split(" ", 1)[0]);
-    // An edit whose bytes are gone is not sent, and becomes an error after this request has ended.
-    if (bytes === undefined) {
-      core.forget(body.split(" ", 1)[0]).catch(complain);
-      return { outcome: { noSpace: true }, contents: [] };
-    }
+    const [digest] = body.split(" ", 1);
+    bytes = await core.database.content(digest);
+    // An edit whose bytes are gone or damaged is not sent.
+    if (bytes === undefined) return { outcome: { noSpace: true }, contents: [], damaged: digest };
   }
   const isRead = method === "GET";
   const wasOnline = self.navigator.onLine;

@@ -10,11 +10,20 @@ function opened() {
     // Edits that wait leave whatever woke the worker.
     setTimeout(() => begin().catch(complain));
     const { idb } = core.database;
-    idb.addEventListener("close", () => { opening = null; });
-    idb.addEventListener("versionchange", () => { opening = null; });
+    // The store was deleted, or a newer worker changes its layout. Pages begin anew, and hear what became of it.
+    for (const name of ["close", "versionchange"]) {
+      idb.addEventListener(name, () => {
+        opening = null;
+        post({ bitsy: "restarted" }).catch(complain);
+      });
+    }
     return core;
   }, (error) => {
     opening = null;
+    if (error instanceof Outdated) {
+      const value = { kind: "version", time: Date.now(), location: null, detail: error.message };
+      post({ bitsy: "problem", value }).catch(complain);
+    }
     throw error;
   });
   return opening;
@@ -67,6 +76,7 @@ self.addEventListener("sync", (event) => event.waitUntil((async () => {
 self.addEventListener("online", () => drain().catch(complain));
 
 // Pages begin anew after a restart of the worker.
-self.clients.matchAll({ includeUncontrolled: true }).then((clients) => {
-  for (const client of clients) client.postMessage({ bitsy: "restarted" });
-});
+async function post(message) {
+  for (const client of await self.clients.matchAll({ includeUncontrolled: true })) client.postMessage(message);
+}
+post({ bitsy: "restarted" }).catch(complain);

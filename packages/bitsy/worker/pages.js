@@ -10,18 +10,16 @@ let shellUrls;
 async function identityOf(clientId) {
   if (!clientId) return undefined;
   if (!identities.has(clientId)) {
-    const core = await opened();
-    const [row] = await core.database.row(`n/${clientId}`);
+    const name = await (await opened()).database.nameOf(clientId);
     // The page may have said its name meanwhile.
-    if (!identities.has(clientId)) identities.set(clientId, row?.[1]);
+    if (!identities.has(clientId)) identities.set(clientId, name);
   }
   return identities.get(clientId);
 }
 
 async function setIdentity(core, clientId, name) {
   identities.set(clientId, name);
-  const rows = [[`n/${clientId}`, name ?? null]];
-  await core.exclusively(() => core.database.commit({ rows, isDurable: false }, []));
+  await core.exclusively(() => core.database.setName(clientId, name));
 }
 
 // Sends the messages that wait for pages, in their order.
@@ -55,6 +53,7 @@ const asked = {
     await setIdentity(core, page, partition);
     await core.read({ do: "connect", page, partition: partition ?? "" });
     await tell(core);
+    return { incarnation: core.database.incarnation };
   },
   async ask(core, page, { method, path, body }) {
     const open = (await self.clients.matchAll({ includeUncontrolled: true })).map(({ id }) => id);

@@ -175,7 +175,7 @@ async function reply(core, { status, headers, body }, asked) {
   if (body?.text !== undefined) bytes = body.text;
   else if (body?.composed !== undefined) bytes = core.decisions.takeComposed();
   else if (body?.content) {
-    bytes = await core.database.body(body.content);
+    bytes = await core.database.content(body.content);
     if (bytes === undefined) {
       await core.forget(body.content).catch(complain);
       drain().catch(complain);

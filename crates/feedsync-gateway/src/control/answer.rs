@@ -37,7 +37,10 @@ pub(crate) fn refused(error: ChangeError) -> Problem {
         ChangeError::Refused(ControlError::NoSubscription) => absent("subscription"),
         ChangeError::Refused(ControlError::NoError) => absent("error"),
         ChangeError::Refused(
-            error @ (ControlError::Closed(_) | ControlError::NoEdit | ControlError::Waits),
+            error @ (ControlError::Closed(_)
+            | ControlError::NoEdit
+            | ControlError::Waits
+            | ControlError::Damaged),
         ) => Problem::new(
             StatusCode::CONFLICT,
             "conflict",

@@ -1,7 +1,9 @@
 //! Rows of waiting edits, and of completed ones that are shown until their feeds contain them.
 
+use feedsync_bitsy::authentication::Partition;
 use feedsync_bitsy::event::ErrorId;
 use feedsync_bitsy::interceptor::{Entity, OverlayEdit};
+use feedsync_bitsy::location::Location;
 use feedsync_bitsy::outbox::{Edit, EditId, NewEdit, Progress, Stall};
 use feedsync_bitsy::propagation::Method;
 use serde_json::{Value, json};
@@ -68,6 +70,46 @@ pub(crate) fn edit(value: &Value) -> Result<Edit<Entity>, Damaged> {
         progress: progress(of)?,
         stall: of.optional("stall").map(stall).transpose()?,
     })
+}
+
+/// The edit of this number from what is left of its row; none if not even an address is left. Members that are missing
+/// get values with which the edit can be shown, and it must not be sent.
+pub(crate) fn remaining_edit(number: u64, left: &Value) -> Option<Edit<Entity>> {
+    let of = |name: &str| left.get(name).filter(|value| !value.is_null()).cloned();
+    let address = |name: &str| {
+        let text = of(name)?;
+        text.as_str()?.parse::<Location>().ok().map(|location| json!(location.as_str()))
+    };
+    let location = ["location", "resource", "queue", "feed"].into_iter().find_map(address)?;
+    let or_location = |name: &str| address(name).unwrap_or_else(|| location.clone());
+    let public = || json!(partition_text(Partition::public()));
+    let body = of("body").or_else(|| {
+        Some(json!({ "content": of("content")?, "headers": of("headers").unwrap_or(json!([])) }))
+    });
+    let shown = |partition: Value, method: Value, body: Value| {
+        json!({
+            "id": number, "partition": partition, "method": method, "location": location,
+            "feed": or_location("feed"), "resource": or_location("resource"), "queue": or_location("queue"),
+            "isConditional": true, "body": body, "generation": 0, "key": "", "tries": 0, "progress": "held",
+        })
+    };
+    let partition = of("partition").unwrap_or_else(public);
+    let method = of("method").unwrap_or(json!("PUT"));
+    let bodies = [body.unwrap_or_default(), Value::Null];
+    // A value that is there and damaged must not hide the others.
+    let all = bodies.into_iter().flat_map(|body| {
+        let partitions = [partition.clone(), public()];
+        let both =
+            |partition: Value| [(partition.clone(), method.clone()), (partition, json!("PUT"))];
+        partitions
+            .map(both)
+            .into_iter()
+            .flatten()
+            .map(move |(who, how)| (who, how, body.clone()))
+            .collect::<Vec<_>>()
+    });
+    all.map(|(partition, method, body)| shown(partition, method, body))
+        .find_map(|value| edit(&value).ok())
 }
 
 fn progress_value(progress: &Progress) -> (&'static str, Option<u64>) {

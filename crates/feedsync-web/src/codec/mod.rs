@@ -7,7 +7,7 @@ mod fields;
 mod resource;
 mod subscription;
 
-pub(crate) use edit::{edit, edit_value, shown, shown_value};
+pub(crate) use edit::{edit, edit_value, remaining_edit, shown, shown_value};
 pub(crate) use error::{error, error_value};
 pub use fields::Damaged;
 pub(crate) use fields::{Fields, bytes_of, content_value, header_list, partition_text};

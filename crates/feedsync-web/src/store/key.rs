@@ -4,10 +4,8 @@ use feedsync_bitsy::authentication::Partition;
 use feedsync_bitsy::interceptor::{Content, Digest};
 use feedsync_bitsy::location::Location;
 
-use crate::codec::partition_text;
-
-/// First characters of the keys of rows that are loaded at the start.
-pub const STATE: &str = "s/";
+use super::row::STATE;
+use crate::codec::{bytes_of, partition_text};
 
 /// Data that a decision needs and that is not loaded.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -45,12 +43,40 @@ impl Needed {
     }
 }
 
+/// First characters of the keys of rows of addresses.
+const ADDRESSES: &str = "a/";
+
+/// First characters of the keys of relations of addresses to feeds.
+const FEEDS: &str = "f/";
+
+/// Address that a row is about, from its key; none for rows of other kinds.
+pub(crate) fn address_of(key: &str) -> Option<Location> {
+    key.strip_prefix(ADDRESSES)?.parse().ok()
+}
+
+/// Partition, feed and address of a row that relates an address to a feed.
+pub(crate) fn relation_of(key: &str) -> Option<(Partition, Location, Location)> {
+    let mut parts = key.strip_prefix(FEEDS)?.split(' ');
+    let partition = Partition::of_bytes(bytes_of(parts.next()?)?);
+    Some((partition, parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+/// Number of a row of the state, from its key.
+pub(crate) fn number_of(key: &str) -> Option<u64> {
+    u64::from_str_radix(key.rsplit(' ').next()?, 16).ok()
+}
+
+/// Kind of a row of the state, from its key.
+pub(crate) fn kind_of(key: &str) -> Option<&str> {
+    key.strip_prefix(STATE)?.split(' ').next()
+}
+
 pub(super) fn address(location: &Location) -> String {
-    format!("a/{location}")
+    format!("{ADDRESSES}{location}")
 }
 
 pub(super) fn feed_prefix(partition: Partition, feed: &Location) -> String {
-    format!("f/{} {feed} ", partition_text(partition))
+    format!("{FEEDS}{} {feed} ", partition_text(partition))
 }
 
 pub(super) fn feed_member(partition: Partition, feed: &Location, location: &Location) -> String {
@@ -70,6 +96,6 @@ pub(super) fn content_use(content: &Content, key: &str) -> String {
 }
 
 /// Key of a row of the state with a number.
-pub(super) fn numbered(kind: &str, number: u64) -> String {
+pub(crate) fn numbered(kind: &str, number: u64) -> String {
     format!("{STATE}{kind} {number:016x}")
 }

@@ -6,9 +6,9 @@ use feedsync_bitsy::authentication::Partition;
 use feedsync_bitsy::collections::SortedMap;
 use feedsync_bitsy::interceptor::{Belonging, Content, Digest, Representation, Resource, Stored};
 use feedsync_bitsy::location::Location;
-use serde_json::Value;
 
 use super::key::Needed;
+use super::row;
 use crate::codec::{AddressRow, Damaged, belonging};
 
 /// Maximum number of addresses that stay loaded after a decision.
@@ -23,9 +23,6 @@ pub enum ReadError {
     /// The data are not loaded.
     #[error("the data are not loaded")]
     Missing(Needed),
-    /// A row cannot be read.
-    #[error(transparent)]
-    Damaged(#[from] Damaged),
     /// The bytes of a content are gone, because the browser deleted them or a person did.
     #[error("the stored bytes {} are gone", .0.digest)]
     Lost(Content),
@@ -40,7 +37,12 @@ pub(super) struct Loaded {
     /// Loaded contents; none for those whose bytes are gone.
     contents: HashMap<Digest, Option<Vec<u8>>>,
     content_bytes: usize,
+    /// Rows that cannot be read. They are set aside before anything else is decided.
+    pub(super) damaged: DamagedRows,
 }
+
+/// Texts of rows that cannot be read, by key.
+pub(crate) type DamagedRows = SortedMap<String, String>;
 
 /// Data that were loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,33 +55,51 @@ pub enum Found {
 
 impl Loaded {
     /// Adds data that were missing.
-    pub(super) fn add(&mut self, needed: Needed, found: Found) -> Result<(), ReadError> {
+    pub(super) fn add(&mut self, needed: Needed, found: Found) {
         match (needed, found) {
+            // Rows that were changed meanwhile are newer than those that were found.
+            (Needed::Address(location), _) if self.addresses.contains_key(&location) => {}
+            (Needed::Feed(partition, feed), _)
+                if self.feeds.contains_key(&(partition, feed.clone())) => {}
             (Needed::Address(location), Found::Rows(rows)) => {
-                let row = rows.first().map(|(_, text)| AddressRow::read(&parse(text)?));
-                // A row that was changed meanwhile is newer than the one that was found.
-                let row = row.transpose()?.unwrap_or_default();
-                self.addresses.entry(location).or_insert(row);
+                let read = |key: &str, text: &str| AddressRow::read(&row::read(key, text)?);
+                let row = self.readable(rows, read).pop().unwrap_or_default();
+                self.addresses.insert(location, row);
             }
             (Needed::Feed(partition, feed), Found::Rows(rows)) => {
-                let row = |(key, text): &(String, String)| {
-                    Ok((last_part(key)?, belonging(&parse(text)?)?))
+                let read = |key: &str, text: &str| {
+                    Ok((last_part(key)?, belonging(&row::read(key, text)?)?))
                 };
-                let all: Result<_, Damaged> = rows.iter().map(row).collect();
-                self.feeds.entry((partition, feed)).or_insert(all?);
+                let all = self.readable(rows, read).into_iter().collect();
+                self.feeds.insert((partition, feed), all);
             }
             (Needed::Partition(partition), Found::Rows(rows)) => {
-                let all: Result<_, Damaged> = rows.iter().map(|(key, _)| last_part(key)).collect();
-                self.partitions.entry(partition).or_insert(all?);
+                let all = self.readable(rows, |key, _| last_part(key));
+                self.partitions.entry(partition).or_insert(all);
             }
             (Needed::Content(content), Found::Content(bytes)) => {
                 self.add_content(content.digest, bytes);
             }
             (Needed::Content(content), Found::Rows(_)) => self.add_content(content.digest, None),
             // What was asked for is no content, so that nothing was found.
-            (needed, Found::Content(_)) => self.add(needed, Found::Rows(Vec::new()))?,
+            (needed, Found::Content(_)) => self.add(needed, Found::Rows(Vec::new())),
         }
-        Ok(())
+    }
+
+    /// The rows that can be read. The others are noted as damaged, and taken as if they were not stored.
+    fn readable<R>(
+        &mut self,
+        rows: Vec<(String, String)>,
+        read: impl Fn(&str, &str) -> Result<R, Damaged>,
+    ) -> Vec<R> {
+        let mut all = Vec::with_capacity(rows.len());
+        for (key, text) in rows {
+            match read(&key, &text) {
+                Ok(row) => all.push(row),
+                Err(_) => drop(self.damaged.insert(key, text)),
+            }
+        }
+        all
     }
 
     /// Adds the bytes of a content; none if they are gone.
@@ -137,10 +157,6 @@ impl Stored for Loaded {
             None => Err(ReadError::Missing(Needed::Content(*content))),
         }
     }
-}
-
-pub(super) fn parse(text: &str) -> Result<Value, Damaged> {
-    serde_json::from_str(text).map_err(|error| Damaged::new("row", error))
 }
 
 /// The address at the end of a key.

@@ -12,9 +12,13 @@
 //! | `p/PARTITION URL` | an address that has data of a partition |
 //! | `u/DIGEST KEY` | the row of this key refers to the content |
 //! | `c/DIGEST` | the content may be unused, and is looked at by the next sweep |
+//!
+//! Rows with data have a checksum ([`seal`]). Rows that cannot be read are set aside before anything else is decided.
 
 mod key;
 mod loaded;
+mod row;
+mod set_aside;
 mod state_rows;
 mod sweep;
 mod writes;
@@ -24,12 +28,15 @@ use feedsync_bitsy::collections::SortedMap;
 use feedsync_bitsy::interceptor::{Content, Digest, Representation, Resource, Rows, Stored};
 use feedsync_bitsy::location::Location;
 
-pub use key::{Needed, Range, STATE};
+pub use key::{Needed, Range};
+pub(crate) use key::{address_of, kind_of, number_of, numbered, relation_of};
 pub use loaded::{Found, ReadError};
-pub use sweep::{CANDIDATES, Swept, candidate, uses};
+pub use row::{CANDIDATES, STATE, USES, migrated, seal, unseal};
+pub(crate) use row::{read, remains, text_of};
+pub(crate) use set_aside::SetAside;
+pub use sweep::{Swept, candidate, uses};
 pub use writes::{PendingStep, Writes};
 
-use crate::codec::Damaged;
 use loaded::Loaded;
 use state_rows::StateRows;
 
@@ -41,16 +48,30 @@ pub struct Store {
 }
 
 impl Store {
-    /// Reads the rows whose keys begin with [`STATE`]. Nothing else is loaded.
-    pub fn restored(rows: &SortedMap<String, String>) -> Result<(Self, Rows), Damaged> {
+    /// Reads the rows whose keys begin with [`STATE`]. Nothing else is loaded. Rows that cannot be read are
+    /// [`damaged`](Self::damaged).
+    pub fn restored(rows: &SortedMap<String, String>) -> (Self, Rows) {
         let rows = rows.iter().map(|(key, text)| (key.as_str(), text.as_str()));
-        let (state_rows, all) = StateRows::read(rows)?;
-        Ok((Self { loaded: Loaded::default(), state_rows }, all))
+        let (state_rows, all, damaged) = StateRows::read(rows);
+        let mut loaded = Loaded::default();
+        loaded.damaged = damaged;
+        (Self { loaded, state_rows }, all)
     }
 
-    /// Adds data that were missing.
-    pub fn add(&mut self, needed: Needed, found: Found) -> Result<(), ReadError> {
-        self.loaded.add(needed, found)
+    /// Takes over which rows of another instance are damaged, except those of the state.
+    pub(crate) fn take_over(&mut self, before: Self) {
+        let damaged = before.loaded.damaged.into_iter();
+        self.loaded.damaged.extend(damaged.filter(|(key, _)| !key.starts_with(STATE)));
+    }
+
+    /// Adds data that were missing. Rows that cannot be read are [`damaged`](Self::damaged).
+    pub fn add(&mut self, needed: Needed, found: Found) {
+        self.loaded.add(needed, found);
+    }
+
+    /// Keys of rows that cannot be read. They are to be set aside before the next decision.
+    pub fn damaged(&self) -> impl Iterator<Item = &str> {
+        self.loaded.damaged.keys().map(String::as_str)
     }
 
     /// Applies a step, and returns the rows to write. `is_edited` tells whether an edit of an address waits, so that

@@ -3,17 +3,22 @@
 use std::collections::HashMap;
 
 use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::collections::SortedMap;
 use feedsync_bitsy::interceptor::{Attempt, Change, Content, Counters, Entity, Policy, Rows};
 use feedsync_bitsy::location::Location;
 use feedsync_bitsy::outbox::Edit;
 use serde_json::{Value, json};
 
-use super::key::{STATE, numbered};
-use super::loaded::parse;
+use super::key::{self, numbered};
+use super::loaded::DamagedRows;
+use super::row::{self, STATE};
 use crate::codec::{
     self, Damaged, Fields, content_value, edit_value, error_value, partition_text, shown_value,
     subscription_value,
 };
+
+/// Key of the row of the counters.
+const COUNTERS: &str = "s/counters";
 
 /// Keys of the rows of the state, and the contents that they refer to.
 #[derive(Debug, Default)]
@@ -32,17 +37,40 @@ pub(super) struct RowChange {
 }
 
 impl StateRows {
-    /// Reads all rows.
+    /// Reads all rows, and returns those that cannot be read separately.
     pub(super) fn read<'r>(
         rows: impl IntoIterator<Item = (&'r str, &'r str)>,
-    ) -> Result<(Self, Rows), Damaged> {
+    ) -> (Self, Rows, DamagedRows) {
         let (mut state_rows, mut all) = (Self::default(), Rows::default());
+        let (mut damaged, mut highest) = (DamagedRows::default(), SortedMap::new());
         for (key, text) in rows {
-            let value = parse(text)?;
-            let contents = state_rows.take(key, &value, &mut all)?;
-            state_rows.contents.insert(key.to_owned(), contents);
+            let kind = key::kind_of(key).unwrap_or_default();
+            let number = highest.entry(kind).or_insert(0);
+            *number = key::number_of(key).unwrap_or_default().max(*number);
+            let value = row::read(key, text);
+            match value.and_then(|value| state_rows.take(key, &value, &mut all)) {
+                Ok(contents) => drop(state_rows.contents.insert(key.to_owned(), contents)),
+                Err(_) => {
+                    if kind == "edit" {
+                        state_rows.take_remains(key, text, &mut all);
+                    }
+                    damaged.insert(key.to_owned(), text.to_owned());
+                }
+            }
         }
-        Ok((state_rows, all))
+        if damaged.contains_key(COUNTERS) {
+            all.counters = counters_above(&highest, &all);
+        }
+        (state_rows, all, damaged)
+    }
+
+    /// Takes what is left of a damaged edit. It is never sent: setting the row aside turns it into an error.
+    fn take_remains(&mut self, key: &str, text: &str, all: &mut Rows) {
+        let Some(number) = key::number_of(key) else { return };
+        if let Some(edit) = codec::remaining_edit(number, &row::remains(text)) {
+            self.contents.insert(key.to_owned(), contents_of_edit(&edit));
+            all.edits.push(edit);
+        }
     }
 
     fn take(&mut self, key: &str, value: &Value, all: &mut Rows) -> Result<Vec<Content>, Damaged> {
@@ -180,7 +208,7 @@ impl StateRows {
                     "shown": counters.shown,
                     "generation": counters.generation,
                 });
-                row(format!("{STATE}counters"), value, Vec::new())
+                row(COUNTERS.to_owned(), value, Vec::new())
             }
             Change::Representation { .. } | Change::Generation { .. } => Vec::new(),
             // Newsreaders have no part in a browser.
@@ -228,6 +256,27 @@ impl StateRows {
             !is_gone
         });
         rows
+    }
+}
+
+/// Counters above all numbers of the stored rows, for a damaged row of counters. The margin is more than the number of
+/// rows that were ever deleted.
+fn counters_above(highest: &SortedMap<&str, u64>, all: &Rows) -> Counters {
+    const MARGIN: u64 = 1 << 32;
+    let above = |kind| highest.get(kind).copied().unwrap_or_default() + MARGIN;
+    let of_edits = all.edits.iter().map(|edit| edit.requested.generation);
+    let generation = of_edits.chain(all.shown.iter().map(|shown| shown.generation)).max();
+    let holders = all.stored_subscriptions.iter().flat_map(|stored| {
+        let holders = stored.subscription.parts().holders;
+        holders.keys().map(|holder| holder.0).collect::<Vec<_>>()
+    });
+    Counters {
+        stored_subscription: above("subscription"),
+        holder: holders.max().unwrap_or_default().saturating_add(MARGIN).max(above("hold")),
+        edit: above("edit"),
+        error: above("error"),
+        shown: above("shown"),
+        generation: generation.unwrap_or_default().saturating_add(MARGIN),
     }
 }
 

@@ -6,11 +6,9 @@
 use feedsync_bitsy::collections::SortedSet;
 use feedsync_bitsy::interceptor::Digest;
 
+use super::row::{CANDIDATES, USES};
 use super::writes::Writes;
 use crate::codec::bytes_of;
-
-/// First characters of the keys of candidates.
-pub const CANDIDATES: &str = "c/";
 
 /// Result of a sweep: rows to write, and contents to delete, in one transaction.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -28,7 +26,7 @@ pub fn candidate(digest: &Digest) -> String {
 
 /// First characters of the keys of rows that say which rows refer to a content.
 pub fn uses(digest: &Digest) -> String {
-    format!("u/{digest} ")
+    format!("{USES}{digest} ")
 }
 
 impl Swept {

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::key::{self, Needed};
 use super::loaded::{Loaded, ReadError};
+use super::row;
 use super::state_rows::{RowChange, StateRows};
 use super::sweep::candidate;
 use crate::codec::{AddressRow, belonging_value};
@@ -208,6 +209,7 @@ impl Writes {
             self.rows.insert(key::content_use(&content, &key), Some(String::new()));
             self.contents.insert(content);
         }
-        self.rows.insert(key, value.map(|value| value.to_string()));
+        let text = value.map(|value| row::text_of(&key, &value));
+        self.rows.insert(key, text);
     }
 }

@@ -2,6 +2,7 @@
 
 mod errors;
 mod outbox;
+mod problems;
 mod subscriptions;
 
 use feedsync_bitsy::interceptor::{ControlError, Policy, Step};
@@ -48,6 +49,7 @@ impl Worker {
             (method, ["subscriptions", rest @ ..]) => self.subscriptions(method, rest, asked)?,
             (method, ["errors", rest @ ..]) => self.errors(method, rest, asked)?,
             (method, ["outbox", rest @ ..]) => self.outbox(method, rest, asked)?,
+            (method, ["problems", rest @ ..]) => self.problems(method, rest, asked),
             (method, ["network"]) => self.network(method, asked)?,
             ("POST", ["refresh"]) => self.refresh(asked)?,
             (method, _) => Told::Refused(404, format!("there is no {method} {path}")),

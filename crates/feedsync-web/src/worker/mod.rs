@@ -7,11 +7,15 @@
 //!   the worker if that fails. Only then does it act on `result`. At most one command that changes something is under
 //!   way at a time.
 //! - `result` alone: the command changes nothing.
+//! - `damaged`: keys of rows that cannot be read. The script sends `setAside`, and then the same command again.
+//! - `lost`: a content whose bytes are gone. The script sends `damaged`, and then the same command again.
 
 mod answers;
 mod control;
+mod damage;
 mod edits;
 mod pages;
+mod problems;
 mod reads;
 mod tasks;
 mod values;
@@ -27,6 +31,7 @@ use crate::engine::{Circumstances, Engine};
 use crate::store::{Found, Needed, Range, ReadError, Writes};
 use edits::Forwarding;
 use pages::Pages;
+use problems::Problems;
 
 /// Settings of the decisions. As in a gateway, `no-store` of other origins is honoured.
 const SETTINGS: Settings = Settings { profile: Profile::Resilient, honours_no_store: true };
@@ -36,6 +41,9 @@ const SETTINGS: Settings = Settings { profile: Profile::Resilient, honours_no_st
 pub struct Worker {
     engine: Engine,
     pages: Pages,
+    problems: Problems,
+    /// Rows that are written with the next step.
+    rows: SortedMap<String, Option<String>>,
     /// Result of the decision whose step is being written.
     decided: Option<Value>,
     /// Edits that are sent while their applications wait.
@@ -48,7 +56,7 @@ pub struct Worker {
 /// Reason why a command has no result yet.
 #[derive(Debug, thiserror::Error)]
 enum CommandError {
-    /// Data are missing or damaged.
+    /// Data are missing or lost.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The command cannot be read, and has changed nothing.
@@ -58,26 +66,36 @@ enum CommandError {
 
 impl Worker {
     /// Restores a worker from the rows whose keys begin with [`STATE`](crate::STATE).
-    pub fn restored(rows: &SortedMap<String, String>) -> Result<Self, Damaged> {
-        Ok(Self {
-            engine: Engine::restored(SETTINGS, rows)?,
-            pages: Pages::restored(rows)?,
+    pub fn restored(rows: &SortedMap<String, String>) -> Self {
+        Self {
+            engine: Engine::restored(SETTINGS, rows),
+            pages: Pages::restored(rows),
+            problems: Problems::restored(rows),
+            rows: SortedMap::new(),
             decided: None,
             forwarding: SortedMap::new(),
             next_forwarding: 1,
             composed: None,
-        })
+        }
     }
 
     /// Restores the worker again after its writes could not be committed.
-    pub fn restore(&mut self, rows: &SortedMap<String, String>) -> Result<(), Damaged> {
+    pub fn restore(&mut self, rows: &SortedMap<String, String>) {
         self.decided = None;
-        self.engine.restore(rows)?;
-        self.pages.restore(rows)
+        self.rows.clear();
+        self.engine.restore(rows);
+        self.pages.restore(rows);
+        self.problems.restore(rows);
     }
 
     /// Carries out a command.
     pub fn run(&mut self, command: &Value) -> Value {
+        let damaged: Vec<&str> = self.engine.damaged().collect();
+        // A step that is committed has happened.
+        let may_wait = command["do"] != "committed" && !damage::names(command, &damaged);
+        if !damaged.is_empty() && may_wait {
+            return json!({ "damaged": damaged });
+        }
         match self.result(command) {
             Ok(value) => value,
             Err(CommandError::Read(ReadError::Missing(needed))) => {
@@ -87,13 +105,13 @@ impl Worker {
                 json!({ "lost": content.digest.to_string() })
             }
             Err(CommandError::Invalid(error)) => json!({ "invalid": error.to_string() }),
-            Err(error) => json!({ "failed": error.to_string() }),
         }
     }
 
     /// Adds data that a command lacked: `needed` as it was returned, and what was found.
-    pub fn add(&mut self, needed: &Value, found: Found) -> Result<(), ReadError> {
-        self.engine.add(read_needed(needed)?, found)
+    pub fn add(&mut self, needed: &Value, found: Found) -> Result<(), Damaged> {
+        self.engine.add(read_needed(needed)?, found);
+        Ok(())
     }
 
     /// Keeps received bytes in memory, so that commands need not load them.
@@ -121,8 +139,15 @@ impl Worker {
         if self.decided.is_none() {
             self.decided = Some(self.change(name, of, with)?);
         }
-        let writes = self.engine.writes()?;
-        let writes = self.pages.add_writes(writes);
+        let mut writes = self.engine.writes()?;
+        self.rows.append(&mut self.pages.take_rows());
+        if !self.rows.is_empty() {
+            let step = writes.take().unwrap_or_default();
+            let mut rows = std::mem::take(&mut self.rows);
+            // The rows of the step are newer.
+            rows.extend(step.rows);
+            writes = Some(Writes { rows, ..step });
+        }
         let result = self.decided.take();
         Ok(json!({ "result": result, "writes": writes.as_ref().map(writes_value) }))
     }
@@ -167,6 +192,7 @@ impl Worker {
             "begin" => self.begin(of, with),
             "finished" => self.finished(of, with),
             "damaged" => self.damaged(of, with),
+            "setAside" => self.set_aside(of, with),
             "control" => self.control(of, with),
             other => Err(Damaged::new("do", format_args!("there is no command {other}")).into()),
         }

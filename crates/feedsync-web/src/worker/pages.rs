@@ -18,10 +18,16 @@ use serde_json::{Value, json};
 use super::{CommandError, Worker, values};
 use crate::codec::{Damaged, Fields};
 use crate::engine::Circumstances;
-use crate::store::{ReadError, STATE, Writes};
+use crate::store::{self, ReadError};
 
 /// Maximum size of bytes that are included in a message, in bytes. Larger ones are requested separately.
 const MAX_INLINE_BYTES: u64 = 1 << 20;
+
+/// Maximum number of waiting edits that a page is told of.
+const MAX_LISTED_EDITS: usize = 100;
+
+/// Kind of the rows that say which page uses which subscription.
+const HOLD: &str = "hold";
 
 /// Maximum number of subscriptions that the pages of the application use.
 const MAX_HOLDS: usize = 1_000;
@@ -45,6 +51,8 @@ pub(super) struct Pages {
 struct Page {
     sent: Sent,
     identity: Identity,
+    /// Waiting edits that the page was told of last.
+    outbox: Value,
 }
 
 /// A subscription that a page uses.
@@ -89,6 +97,13 @@ impl Audience for Identity {
     /// Edits and errors of subscriptions that have ended are shown to everybody, because they must be shown to
     /// somebody, and all pages are of one origin. Those of another person's subscription are not.
     fn sees(&self, state: &bitsy::State, partition: Partition, _: &Location) -> bool {
+        self.sees_partition(state, partition)
+    }
+}
+
+impl Identity {
+    /// Whether data of a partition are shown to pages of the person.
+    pub(super) fn sees_partition(&self, state: &bitsy::State, partition: Partition) -> bool {
         let mut of = state.stored_subscriptions().filter(|stored_subscription| {
             stored_subscription.subscription.partition() == partition
         });
@@ -98,43 +113,32 @@ impl Audience for Identity {
 
 impl Pages {
     /// Reads which pages use which subscriptions.
-    pub(super) fn restored(rows: &SortedMap<String, String>) -> Result<Self, Damaged> {
+    pub(super) fn restored(rows: &SortedMap<String, String>) -> Self {
         let mut pages = Self::default();
-        pages.restore(rows)?;
-        Ok(pages)
+        pages.restore(rows);
+        pages
     }
 
-    pub(super) fn restore(&mut self, rows: &SortedMap<String, String>) -> Result<(), Damaged> {
+    /// Rows that cannot be read are reported by the [`Engine`](crate::engine::Engine).
+    pub(super) fn restore(&mut self, rows: &SortedMap<String, String>) {
         self.rows.clear();
         self.holds.clear();
-        let prefix = format!("{STATE}hold ");
-        for (key, text) in rows {
-            let Some(number) = key.strip_prefix(&prefix) else { continue };
-            let number = u64::from_str_radix(number, 16);
-            let number = number.map_err(|error| Damaged::new("key", error))?;
-            let value: Value =
-                serde_json::from_str(text).map_err(|error| Damaged::new("hold", error))?;
-            let of = Fields(&value);
-            let (page, subscription) = (of.text("page")?.to_owned(), of.number("subscription")?);
-            self.holds.insert(number, Hold { page, subscription });
+        for (key, text) in rows.iter().filter(|(key, _)| store::kind_of(key) == Some(HOLD)) {
+            self.holds.extend(store::number_of(key).zip(hold(key, text).ok()));
         }
-        Ok(())
     }
 
-    /// Adds the rows that changed to those of a step.
-    pub(super) fn add_writes(&mut self, writes: Option<Writes>) -> Option<Writes> {
-        if self.rows.is_empty() {
-            return writes;
-        }
-        let mut writes = writes.unwrap_or_default();
-        writes.rows.extend(std::mem::take(&mut self.rows));
-        Some(writes)
+    /// Takes the rows that changed.
+    pub(super) fn take_rows(&mut self) -> SortedMap<String, Option<String>> {
+        std::mem::take(&mut self.rows)
     }
 
     pub(super) fn hold(&mut self, page: &str, id: SubscriptionId, Holder(holder): Holder) {
         let hold = Hold { page: page.to_owned(), subscription: id.0 };
         let row = json!({ "page": hold.page, "subscription": hold.subscription });
-        self.rows.insert(key(holder), Some(row.to_string()));
+        let key = key(holder);
+        let text = store::text_of(&key, &row);
+        self.rows.insert(key, Some(text));
         self.holds.insert(holder, hold);
     }
 
@@ -150,6 +154,11 @@ impl Pages {
     /// Holds of a subscription by pages that were closed. `open` are the pages that exist.
     pub(super) fn left(&self, open: &SortedSet<&str>, id: SubscriptionId) -> Vec<Holder> {
         self.select(id, |hold| !open.contains(&*hold.page))
+    }
+
+    /// Holds of a subscription by all pages.
+    pub(super) fn all_of(&self, id: SubscriptionId) -> Vec<Holder> {
+        self.select(id, |_| true)
     }
 
     fn select(&self, id: SubscriptionId, pick: impl Fn(&Hold) -> bool) -> Vec<Holder> {
@@ -189,7 +198,12 @@ impl Worker {
         let messages = sent.all(engine.state(), &identity, &[], stamp);
         pages.waiting.retain(|(page, _)| *page != name);
         pages.waiting.extend(messages.into_iter().map(|message| (name.clone(), message)));
-        pages.open.insert(name, Page { sent, identity });
+        let problems = self.problems.visible(&identity, engine.state());
+        let problems = problems.map(|(number, it)| Message::Line("problem", it.view(number)));
+        pages.waiting.extend(problems.map(|message| (name.clone(), message)));
+        let outbox = edits_of(engine.state(), &identity);
+        pages.waiting.push_back((name.clone(), Message::Line("outbox", outbox.clone())));
+        pages.open.insert(name, Page { sent, identity, outbox });
         Ok(Value::Null)
     }
 
@@ -209,9 +223,27 @@ impl Worker {
         for event in each {
             pages.snapshots += 1;
             let stamp = Stamp { number: pages.snapshots, count: &pages.count };
-            for (name, Page { sent, identity }) in pages.open.iter_mut() {
+            for (name, Page { sent, identity, .. }) in &mut pages.open {
                 let messages = sent.differences(engine.state(), identity, event, stamp);
                 pages.waiting.extend(messages.into_iter().map(|message| (name.clone(), message)));
+            }
+        }
+        let news = self.problems.news();
+        for (name, Page { identity, outbox, .. }) in &mut pages.open {
+            for (number, problem) in &news {
+                let message = match problem {
+                    Some(it) if it.is_visible(identity, engine.state()) => {
+                        Message::Line("problem", it.view(*number))
+                    }
+                    Some(_) => continue,
+                    None => Message::Line("problem-gone", json!({ "id": number.to_string() })),
+                };
+                pages.waiting.push_back((name.clone(), message));
+            }
+            let edits = edits_of(engine.state(), identity);
+            if *outbox != edits {
+                pages.waiting.push_back((name.clone(), Message::Line("outbox", edits.clone())));
+                *outbox = edits;
             }
         }
         Value::Null
@@ -287,6 +319,18 @@ impl Worker {
     }
 }
 
+/// The waiting edits that a page sees, as far as it needs them to say what is lost if the browser deletes the store.
+fn edits_of(state: &bitsy::State, identity: &Identity) -> Value {
+    let edits = state
+        .edits()
+        .filter(|edit| identity.sees(state, edit.requested.partition, &edit.requested.feed));
+    let view = |edit| {
+        let view = view::edit(edit, &state.edit_status(edit));
+        json!({ "method": view["method"], "location": view["location"] })
+    };
+    edits.take(MAX_LISTED_EDITS).map(view).collect()
+}
+
 /// Removes the cookie that names a person from the view of a subscription.
 fn hide_identity(view: &mut Value) {
     if let Some(headers) = view.get_mut("headers").and_then(Value::as_array_mut) {
@@ -294,6 +338,12 @@ fn hide_identity(view: &mut Value) {
     }
 }
 
+fn hold(key: &str, text: &str) -> Result<Hold, Damaged> {
+    let value = store::read(key, text)?;
+    let of = Fields(&value);
+    Ok(Hold { page: of.text("page")?.to_owned(), subscription: of.number("subscription")? })
+}
+
 fn key(holder: u64) -> String {
-    format!("{STATE}hold {holder:016x}")
+    store::numbered(HOLD, holder)
 }

@@ -19,7 +19,7 @@ pub(crate) struct Script {
 impl Script {
     pub(crate) fn new() -> Self {
         Self {
-            worker: Worker::restored(&BTreeMap::new()).unwrap(),
+            worker: Worker::restored(&BTreeMap::new()),
             rows: BTreeMap::new(),
             contents: BTreeMap::new(),
             now: 1_700_000_000_000,
@@ -47,7 +47,7 @@ impl Script {
 
     /// Ends the worker and starts another.
     pub(crate) fn again(&mut self) {
-        self.worker = Worker::restored(&self.state()).unwrap();
+        self.worker = Worker::restored(&self.state());
     }
 
     fn found(&self, missing: &Value) -> Found {
@@ -76,12 +76,20 @@ impl Script {
                 self.worker.add(&out["needed"], found).unwrap();
                 continue;
             }
-            if out["failed"].is_string() || out["invalid"].is_string() {
+            if out["damaged"].is_array() {
+                self.set_aside(&out["damaged"]);
+                continue;
+            }
+            if let Some(digest) = out["lost"].as_str() {
+                self.lost(digest);
+                continue;
+            }
+            if out["invalid"].is_string() {
                 return Err(out);
             }
             let Some(writes) = out.get("writes") else { return Ok(out["result"].clone()) };
             if std::mem::take(&mut self.fails) {
-                self.worker.restore(&self.state()).unwrap();
+                self.worker.restore(&self.state());
                 return Err(json!({ "failed": "the commit" }));
             }
             for row in writes["rows"].as_array().into_iter().flatten() {
@@ -95,6 +103,29 @@ impl Script {
             assert_eq!(self.worker.run(&committed), json!({ "result": null }));
             return Ok(out["result"].clone());
         }
+    }
+
+    /// Sets damaged rows aside. What the worker decided is forgotten, because it was not committed.
+    fn set_aside(&mut self, keys: &Value) {
+        self.worker.restore(&self.state());
+        let damaged: Vec<&str> =
+            keys.as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        let ends = |key: &&String| damaged.iter().any(|it| key.ends_with(&format!(" {it}")));
+        let uses: Vec<String> =
+            self.prefixed(feedsync_web::USES).keys().filter(ends).cloned().collect();
+        self.run(json!({ "do": "setAside", "keys": keys, "uses": uses }));
+    }
+
+    /// Loses the bytes of a content.
+    pub(crate) fn lose(&mut self, name: &str) {
+        self.contents.remove(name.split(' ').next().unwrap());
+    }
+
+    /// Reports a content whose bytes are gone.
+    pub(crate) fn lost(&mut self, digest: &str) {
+        let uses = self.prefixed(&format!("{}{digest} ", feedsync_web::USES));
+        let uses: Vec<String> = uses.into_keys().collect();
+        self.run(json!({ "do": "damaged", "digests": [digest], "uses": uses }));
     }
 
     pub(crate) fn run(&mut self, command: Value) -> Value {

@@ -50,7 +50,8 @@ impl Disk {
             (Needed::Content(content), Some(bytes)) => store.keep_content(content.digest, bytes),
             (needed, _) => {
                 let found = self.database.load(&needed.range());
-                store.add(needed, found).expect("what was written can be read");
+                store.add(needed, found);
+                assert_eq!(store.damaged().next(), None, "what was written can be read");
             }
         }
     }
@@ -217,7 +218,8 @@ impl Gateway {
         if let Some(kept) = kept {
             self.disk.database.cut(kept);
         }
-        let (store, rows) = Store::restored(&self.disk.database.now.state()).unwrap();
+        let (store, rows) = Store::restored(&self.disk.database.now.state());
+        assert_eq!(store.damaged().next(), None);
         self.disk.store = RefCell::new(store);
         self.disk.received.borrow_mut().clear();
         self.state = State::restored(self.settings, rows);

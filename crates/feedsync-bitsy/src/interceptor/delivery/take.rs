@@ -10,7 +10,7 @@ use crate::interceptor::pending::{is_pending, pending};
 use crate::interceptor::proposed::{EditRequest, Proposed, SLUG};
 use crate::interceptor::reply::Reply;
 use crate::interceptor::responder::Acknowledged;
-use crate::interceptor::state::ControlError;
+use crate::interceptor::state::{ControlError, is_beyond_repair};
 use crate::interceptor::step::{Change, Step};
 use crate::interceptor::stored::{Content, Entity, Resource, Stored};
 use crate::outbox::{AddOutcome, EditId, NewEdit};
@@ -157,6 +157,9 @@ impl Delivery<'_> {
             return Ok(Ok(self.retry_now(edit)));
         }
         let interaction = &error.interaction;
+        if is_beyond_repair(interaction) {
+            return Ok(Err(ControlError::Damaged));
+        }
         let method = match &*interaction.method {
             "POST" => propagation::Method::Post,
             "PUT" => propagation::Method::Put,

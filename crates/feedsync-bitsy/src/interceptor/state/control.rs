@@ -31,6 +31,9 @@ pub enum ControlError {
     /// The edit would replace a later one.
     #[error("another edit of the same resource is waiting: discard it first, or clear the error")]
     Waits,
+    /// The edit is not known as it was made.
+    #[error("what is stored of the edit is damaged: make it again, and clear the error")]
+    Damaged,
 }
 
 impl State {

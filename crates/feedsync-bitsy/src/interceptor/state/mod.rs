@@ -36,6 +36,7 @@ use crate::outbox::{Edit, EditId, Outbox, Progress};
 use crate::proxy::Configuration;
 
 pub use control::ControlError;
+pub(crate) use damage::is_beyond_repair;
 pub use edit_status::{EditStatus, WaitReason};
 pub(crate) use invalidate::Invalidated;
 pub use invalidate::is_unsafe;
