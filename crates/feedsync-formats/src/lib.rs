@@ -7,6 +7,8 @@
 // Some parts are used by the reader of published feeds alone.
 #![cfg_attr(not(feature = "encodings"), allow(dead_code, unused_imports))]
 
+#[cfg(feature = "addresses")]
+mod addresses;
 mod app;
 mod atom;
 mod blobs;
@@ -69,6 +71,8 @@ mod validate;
 mod write;
 mod xml;
 
+#[cfg(feature = "addresses")]
+pub use addresses::{Notation, WrittenAddress, with_addresses};
 pub use app::{
     AppCategories, AppCollection, CATEGORIES_TYPE, SERVICE_TYPE, ServiceDocument,
     categories_document, service_document,

@@ -89,11 +89,15 @@ fn is_server_part(child: Element<'_, '_>, namespaces: &Namespaces<'_>) -> bool {
                 return child.namespace() == Namespace::ATOM;
             }
             let relation = child.value("rel").unwrap_or_default();
-            let name = relation.strip_prefix(RELATIONS).unwrap_or(&relation);
-            child.namespace() == Namespace::ATOM && matches!(name, "edit" | "edit-media")
+            child.namespace() == Namespace::ATOM && is_edit_relation(&relation)
         }
         _ => false,
     }
+}
+
+/// Whether a relation, as a name or as its IRI, leads to where a server edits the entry or its media.
+pub(crate) fn is_edit_relation(relation: &str) -> bool {
+    matches!(relation.strip_prefix(RELATIONS).unwrap_or(relation), "edit" | "edit-media")
 }
 
 fn is_marked(child: Element<'_, '_>) -> bool {
