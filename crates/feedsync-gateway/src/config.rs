@@ -25,6 +25,8 @@ pub struct Config {
     pub allow: Vec<Allowed>,
     /// Origins of pages that may use the gateway.
     pub allow_origins: Vec<PageOrigin>,
+    /// Whether addresses in documents lead through the gateway in reverse mode.
+    pub rewrites_links: bool,
     /// Hubs of the same user, which programs of this machine reach without signing in.
     pub local_hubs: Option<LocalHubs>,
     /// Limits for one request and for all requests.
@@ -39,6 +41,7 @@ impl Default for Config {
             newsreaders: Vec::new(),
             allow: Vec::new(),
             allow_origins: Vec::new(),
+            rewrites_links: true,
             local_hubs: None,
             limits: Limits::default(),
         }
@@ -103,6 +106,10 @@ pub struct Limits {
     pub edit_bytes: u64,
     /// Maximum size of the response to an edit, in bytes.
     pub answer_bytes: u64,
+    /// Maximum size of a document in which addresses are replaced, in bytes. Larger ones are forwarded unchanged.
+    pub links_bytes: usize,
+    /// Maximum size of all documents in which addresses are being replaced, in bytes; further ones wait.
+    pub all_links_bytes: usize,
     /// Maximum number of concurrent tunnels; further ones are refused.
     pub tunnels: usize,
     /// Idle timeout of a tunnel.
@@ -128,6 +135,8 @@ impl Default for Limits {
             idle_time: seconds(15),
             edit_bytes: 1 << 30,
             answer_bytes: 64 << 20,
+            links_bytes: 8 << 20,
+            all_links_bytes: 32 << 20,
             tunnels: 256,
             tunnel_pause: seconds(600),
         }

@@ -11,6 +11,7 @@ pub mod config;
 mod connection;
 pub mod control;
 pub mod driver;
+mod links;
 mod page_origin;
 mod programs;
 pub mod proxy;

@@ -18,6 +18,7 @@ mod framing_check;
 mod head;
 mod hops;
 mod intercept;
+mod links;
 mod newsreaders;
 mod pages;
 mod problem;
@@ -65,6 +66,8 @@ pub struct Proxy {
     allow_origins: Arc<[PageOrigin]>,
     limits: Limits,
     newsreaders: Arc<[Newsreader]>,
+    /// Permits for documents in which addresses are replaced; none if addresses stay.
+    links: Option<Arc<Semaphore>>,
     tunnels: Arc<Semaphore>,
     /// Agent with the stored subscriptions; without it, all requests are forwarded.
     driver: Option<Arc<Driver>>,
@@ -107,6 +110,7 @@ impl Proxy {
             allow_origins: config.allow_origins.clone().into(),
             limits: config.limits,
             newsreaders: config.newsreaders.clone().into(),
+            links: config.rewrites_links.then(|| links::permits(&config.limits)),
             tunnels: Arc::new(Semaphore::new(config.limits.tunnels)),
             driver: None,
             feeds: Arc::default(),
@@ -151,7 +155,7 @@ impl Proxy {
                 let emulated = self.emulated(&target, request.headers());
                 let response = match emulated.as_ref().and_then(|it| it.answer(&request)) {
                     Some(answer) => answer,
-                    None => self.resource(target, request).await,
+                    None => self.linked(target, request).await,
                 };
                 return match emulated {
                     Some(emulated) => emulated.adopt(response),
@@ -256,7 +260,7 @@ impl Proxy {
         let addresses = if is_of_a_program { &self.addresses_of_programs } else { &self.addresses };
         let target = match addresses.target(request.uri(), request.headers(), local_address) {
             // Relative references of the page must resolve to paths below it.
-            Err(TargetError::Unslashed(at)) => {
+            Err(TargetError::Unslashed(at) | TargetError::Nested(at)) => {
                 return Ok(Received::OwnResponse(final_recipient::moved(&at)));
             }
             target => target?,

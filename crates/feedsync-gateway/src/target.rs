@@ -1,7 +1,7 @@
 //! Maps a request of an application to the address of the origin, for both forms of requests.
 //!
 //! - Reverse: `/<scheme>/<authority>/<path>`, and `/<name>/<path>` below a mount. `Host` must be the gateway's
-//!   own.
+//!   own. `/<scheme>://<authority>/<path>` is the same, for addresses whose spelling must not change.
 //! - Forward: the absolute form of proxy requests (RFC 9112 3.2.2), for `http`; `https` comes through a tunnel,
 //!   which is not read.
 //!
@@ -67,6 +67,9 @@ pub enum TargetError {
     /// it.
     #[error("the address needs a slash at the end: {0}")]
     Unslashed(String),
+    /// The path contains an address of the gateway itself; the value is the path of that address.
+    #[error("the address is that of the gateway itself: {0}")]
+    Nested(String),
     /// The path contains an invalid authority.
     #[error(transparent)]
     Authority(#[from] AuthorityError),
@@ -190,18 +193,28 @@ impl Addresses {
             let location: Location = format!("{}{rest}", mount.base()).parse()?;
             return Ok((location, format!("/{first}")));
         }
-        if !matches!(first, "http" | "https") {
+        let (scheme, slash, rest) = match (first, first.strip_suffix(':'), rest.strip_prefix('/')) {
+            ("http" | "https", ..) => (first.to_owned(), "", rest),
+            (_, Some(scheme), Some(rest)) => (scheme.to_ascii_lowercase(), "/", rest),
+            _ => return Err(no_origin()),
+        };
+        if !matches!(&*scheme, "http" | "https") {
             return Err(no_origin());
         }
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (written, rest) = rest.split_at(end);
-        let authority = Authority::parse(written, if first == "https" { 443 } else { 80 })?;
-        if !rest.starts_with('/') {
-            self.location(first, &authority, "/")?;
-            return Err(TargetError::Unslashed(format!("/{first}/{written}/{rest}")));
+        let authority = Authority::parse(written, if scheme == "https" { 443 } else { 80 })?;
+        // Documents contain such addresses. Two slashes at the start would lead to another host.
+        if !slash.is_empty() && scheme == "http" && self.own.names(&authority) {
+            return Err(TargetError::Nested(format!("/{}", rest.trim_start_matches('/'))));
         }
-        let location = self.location(first, &authority, rest)?;
-        Ok((location, format!("/{first}/{written}")))
+        let prefix = format!("/{first}/{slash}{written}");
+        if !rest.starts_with('/') {
+            self.location(&scheme, &authority, "/")?;
+            return Err(TargetError::Unslashed(format!("{prefix}/{rest}")));
+        }
+        let location = self.location(&scheme, &authority, rest)?;
+        Ok((location, prefix))
     }
 
     /// Path at the gateway for an address, if its authority is reachable.

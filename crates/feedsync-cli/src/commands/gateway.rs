@@ -74,7 +74,8 @@ pub(crate) struct Gateway {
     /// counted
     #[arg(long, value_name = "SIZE", default_value = "2 GiB", value_parser = size)]
     quota: u64,
-    /// Follow BITSY literally, even where that loses edits: every error of a server ends an edit
+    /// Follow BITSY literally, even where that loses edits: every error of a server ends an edit. Addresses in
+    /// documents stay as the server wrote them
     #[arg(long)]
     strict: bool,
     /// Server to connect to: HOST on its default ports, HOST:PORT, *.example.org for all hosts below a name, or * for
@@ -167,6 +168,7 @@ impl Gateway {
             newsreaders: self.newsreader,
             allow: self.allow,
             allow_origins: self.allow_origin,
+            rewrites_links: !self.strict,
             local_hubs: local_hubs(),
             ..Config::default()
         };

@@ -117,12 +117,19 @@ pub(crate) fn check(
     }
 }
 
-/// Restores the addresses of the origin in the fields that name the requesting page.
+/// Field that names where WebDAV copies or moves a resource (RFC 4918 10.3).
+const DESTINATION: HeaderName = HeaderName::from_static("destination");
+
+/// Restores the addresses of the origin in the fields that name the requesting page, and in `Destination`.
 pub(crate) fn restore(headers: &mut HeaderMap, host: &str, target: &Target, addresses: &Addresses) {
     let shown = referer(headers);
     let page = shown.and_then(|referer| behind(&referer, host, addresses));
     if let Some(page) = page.and_then(|page| page.as_str().parse().ok()) {
         headers.insert(header::REFERER, page);
+    }
+    let destination = address(headers, DESTINATION).and_then(|to| behind(&to, host, addresses));
+    if let Some(destination) = destination.and_then(|to| to.as_str().parse().ok()) {
+        headers.insert(DESTINATION, destination);
     }
     let own = format!("http://{host}");
     let is_ours = |origin: &HeaderValue| origin.as_bytes().eq_ignore_ascii_case(own.as_bytes());
@@ -134,7 +141,11 @@ pub(crate) fn restore(headers: &mut HeaderMap, host: &str, target: &Target, addr
 }
 
 fn referer(headers: &HeaderMap) -> Option<Location> {
-    headers.get(header::REFERER)?.to_str().ok()?.parse().ok()
+    address(headers, header::REFERER)
+}
+
+fn address(headers: &HeaderMap, name: HeaderName) -> Option<Location> {
+    headers.get(name)?.to_str().ok()?.parse().ok()
 }
 
 /// Resolves an address of the gateway to the original address.

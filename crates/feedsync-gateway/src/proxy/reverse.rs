@@ -18,18 +18,27 @@ const CLEAR_SITE_DATA: HeaderName = HeaderName::from_static("clear-site-data");
 
 /// Rewrites the header of an origin's response.
 pub(crate) fn adopt(headers: &mut HeaderMap, host: &str, target: &Target, addresses: &Addresses) {
+    let shown = |reference: &str| mapped(reference, host, target, addresses);
     for name in ADDRESSES {
         let Some(value) = headers.get_mut(&name) else { continue };
-        let shown = value.to_str().ok().and_then(|text| mapped(text, host, target, addresses));
+        let shown = value.to_str().ok().and_then(shown);
         if let Some(shown) = shown.and_then(|text| text.parse().ok()) {
             *value = shown;
         }
     }
-    let shown = |reference: &str| mapped(reference, host, target, addresses);
+    let linked = |reference: &str| {
+        let shown = shown(reference)?;
+        // Nobody follows a link without a decision of the application, so links may lead to other mounts.
+        let location: Location = shown.parse().ok()?;
+        let is_mounted = addresses.reachable.mount_of(&location).is_some();
+        let path = is_mounted.then(|| addresses.path_of(&location)).flatten();
+        let fragment = shown.find('#').map_or("", |at| &shown[at..]);
+        Some(path.map_or(shown.clone(), |path| format!("http://{host}{path}{fragment}")))
+    };
     let links: Vec<_> = headers.get_all(header::LINK).iter().cloned().collect();
     headers.remove(header::LINK);
     for link in links {
-        let changed = link.to_str().ok().map(|text| references::in_link(text, shown));
+        let changed = link.to_str().ok().map(|text| references::in_link(text, linked));
         let changed = changed.and_then(|text| text.parse().ok());
         headers.append(header::LINK, changed.unwrap_or(link));
     }

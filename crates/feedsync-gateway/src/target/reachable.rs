@@ -92,6 +92,11 @@ impl Reachable {
         allowed.chain(subscribed).max()
     }
 
+    /// All mounts.
+    pub(crate) fn mounts(&self) -> &[Mount] {
+        &self.mounts
+    }
+
     /// Returns the mount with a name.
     pub(crate) fn mount(&self, name: &str) -> Option<&Mount> {
         self.mounts.iter().find(|mount| mount.name() == name)

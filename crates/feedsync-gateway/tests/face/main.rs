@@ -8,6 +8,7 @@ mod emulated;
 mod fidelity;
 mod framing;
 mod kept;
+mod linked;
 mod pages;
 mod proxy;
 mod random;
