@@ -109,6 +109,12 @@ fn an_item_with_sync_data_keeps_the_addresses_of_its_payload() {
              <link rel='self' href='[s]'/></feed>"
         ));
     }
+    // The server that has the media of an item also owns their address.
+    for (src, media) in [("[m]", "<link rel='edit-media' href='[f]'/>"), ("m", "")] {
+        check(&format!(
+            "<entry xmlns='http://www.w3.org/2005/Atom' {fs}><content src='{src}'/>{sync}{media}</entry>"
+        ));
+    }
 }
 
 #[test]

@@ -65,11 +65,20 @@ fn is_atom(namespace: Namespace) -> bool {
     matches!(namespace, Namespace::ATOM | Namespace::ATOM03)
 }
 
-/// An address, and whether the server of its item owns it.
+/// An address, and its owner in an item.
 struct Found {
     range: Range<usize>,
     notation: Notation,
-    is_of_server: bool,
+    owner: Owner,
+}
+
+/// Owner of an address in an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    Author,
+    Server,
+    /// The server if it has the media of the item, and otherwise the author.
+    ServerOfMedia,
 }
 
 /// An open element.
@@ -81,6 +90,8 @@ struct Open {
     is_content: bool,
     /// Whether it has sync data.
     is_synced: bool,
+    /// Whether it links to where its media are edited.
+    has_media: bool,
 }
 
 struct Search<'a> {
@@ -108,20 +119,12 @@ impl Search<'_> {
         if !tag.empty {
             let begins = is_atom(tag.namespace) && CONTENT.contains(&local);
             let is_content = is_foreign || begins || tag.namespace == Namespace::XHTML;
-            self.open.push(Open { first, is_content, is_synced: false });
+            self.open.push(Open { first, is_content, is_synced: false, has_media: false });
         }
     }
 
     fn attributes(&mut self, tag: StartTag, local: &str, attributes: &[Attribute]) {
-        let is_link = is_atom(tag.namespace) && matches!(local, "link" | "content");
-        let is_of_server = is_link
-            && attributes.iter().any(|attribute| {
-                let name = attribute.local(self.text);
-                (attribute.namespace() == Namespace::OWN && name == SERVED)
-                    || (attribute.namespace() == Namespace::NONE
-                        && (local, name) == ("link", "rel")
-                        && is_edit_relation(&attribute.value(self.text)))
-            });
+        let owner = self.owner(tag, local, attributes);
         let is_related =
             local == "related" && (tag.namespace == Namespace::FEEDSYNC || tag.namespace.is_sse());
         for attribute in attributes {
@@ -138,8 +141,36 @@ impl Search<'_> {
                 _ => false,
             };
             if is_address {
-                self.push(attribute.value_span(), Notation::Markup, is_of_server);
+                self.push(attribute.value_span(), Notation::Markup, owner);
             }
+        }
+    }
+
+    /// Owner of the addresses of an element. Also notes that the parent has media.
+    fn owner(&mut self, tag: StartTag, local: &str, attributes: &[Attribute]) -> Owner {
+        if !is_atom(tag.namespace) || !matches!(local, "link" | "content") {
+            return Owner::Author;
+        }
+        let value = |namespace, name| {
+            let found = attributes.iter().find(|attribute| {
+                attribute.namespace() == namespace && attribute.local(self.text) == name
+            });
+            found.map(|attribute| attribute.value(self.text))
+        };
+        let relation = value(Namespace::NONE, "rel").filter(|_| local == "link");
+        let relation = relation.as_deref().unwrap_or_default();
+        if relation.ends_with("edit-media")
+            && is_edit_relation(relation)
+            && let Some(parent) = self.open.last_mut()
+        {
+            parent.has_media = true;
+        }
+        if value(Namespace::OWN, SERVED).is_some() || is_edit_relation(relation) {
+            Owner::Server
+        } else if local == "content" {
+            Owner::ServerOfMedia
+        } else {
+            Owner::Author
         }
     }
 
@@ -147,26 +178,30 @@ impl Search<'_> {
         let is_white = self.text[range.clone()].bytes().all(is_space);
         if self.expected && !is_white {
             self.expected = false;
-            self.push(range, notation, false);
+            self.push(range, notation, Owner::Author);
         }
     }
 
     /// Adds an address without the white space around it.
-    fn push(&mut self, range: Range<usize>, notation: Notation, is_of_server: bool) {
+    fn push(&mut self, range: Range<usize>, notation: Notation, owner: Owner) {
         let white = [' ', '\t', '\n', '\r'];
         let raw = self.text[range.clone()].trim_end_matches(white);
         let trimmed = raw.trim_start_matches(white);
         let start = range.start + raw.len() - trimmed.len();
         if !trimmed.is_empty() {
-            self.found.push(Found { range: start..start + trimmed.len(), notation, is_of_server });
+            self.found.push(Found { range: start..start + trimmed.len(), notation, owner });
         }
     }
 
     fn end(&mut self) {
         self.expected = false;
-        if let Some(Open { first, is_synced: true, .. }) = self.open.pop() {
+        if let Some(Open { first, is_synced: true, has_media, .. }) = self.open.pop() {
             let item = self.found.split_off(first);
-            self.found.extend(item.into_iter().filter(|found| found.is_of_server));
+            self.found.extend(item.into_iter().filter(|found| match found.owner {
+                Owner::Author => false,
+                Owner::Server => true,
+                Owner::ServerOfMedia => has_media,
+            }));
         }
     }
 }
