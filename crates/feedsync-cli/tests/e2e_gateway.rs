@@ -239,11 +239,38 @@ fn a_full_disk_refuses_what_it_cannot_keep_and_loses_nothing() {
     assert_eq!(titles(&hub.application().get(&notes)), written);
 }
 
-/// Runs Debian's `libatompub-perl`, driven by `gateway.pl`.
+/// Whether Debian's `libatompub-perl` is installed.
+fn has_atompub_client() -> bool {
+    let asked = || Command::new("perl").args(["-MAtompub::Client", "-e", "1"]).output().unwrap();
+    has("perl") && (asked().status.success() || lacks("libatompub-perl"))
+}
+
+/// Runs a script with `libatompub-perl`, which signs in to a hub. At a line of its output the hub is stopped.
+fn run_atompub_client(hub: &mut Hub<'_>, script: &str, arguments: [&str; 2], at: &str) {
+    let (user, password) = LOGIN.split_once(':').unwrap();
+    let mut client = Command::new("perl")
+        .arg(format!("{}/tests/{script}", env!("CARGO_MANIFEST_DIR")))
+        .args(arguments)
+        .envs([("ATOMPUB_USER", user), ("ATOMPUB_PASSWORD", password)])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(client.stdout.take().unwrap());
+    let mut text = String::new();
+    while !text.ends_with(&format!("# {at}\n")) {
+        assert_ne!(said.read_line(&mut text).unwrap(), 0, "{text}");
+    }
+    hub.kill();
+    client.stdin.take().unwrap().write_all(b"\n").unwrap();
+    said.read_to_string(&mut text).unwrap();
+    assert!(client.wait().unwrap().success(), "{text}");
+    assert!(text.contains("the client finds nothing odd"), "{text}");
+}
+
 #[test]
 fn a_client_of_atompub_creates_edits_and_deletes_without_its_server() {
-    let asked = || Command::new("perl").args(["-MAtompub::Client", "-e", "1"]).output().unwrap();
-    if !has("perl") || !(asked().status.success() || lacks("libatompub-perl")) {
+    if !has_atompub_client() {
         return;
     }
     let place = TestDirectory::new();
@@ -255,28 +282,45 @@ fn a_client_of_atompub_creates_edits_and_deletes_without_its_server() {
         assert_eq!(made.status, 201, "{}", made.text());
     }
     gateway.subscribe(&hub.notes(), Some(AUTHORIZATION));
-    let (user, password) = LOGIN.split_once(':').unwrap();
-    let mut client = Command::new("perl")
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/gateway.pl"))
-        .args([application.at(&format!("http://{}", hub.authority())), hub.notes()])
-        .envs([("ATOMPUB_USER", user), ("ATOMPUB_PASSWORD", password)])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut said = BufReader::new(client.stdout.take().unwrap());
-    let mut text = String::new();
-    while !text.ends_with("# signed in\n") {
-        assert_ne!(said.read_line(&mut text).unwrap(), 0, "{text}");
-    }
-    hub.kill();
-    client.stdin.take().unwrap().write_all(b"\n").unwrap();
-    said.read_to_string(&mut text).unwrap();
-    assert!(client.wait().unwrap().success(), "{text}");
-    assert!(text.contains("the client finds nothing odd"), "{text}");
+    let (base, notes) = (application.at(&format!("http://{}", hub.authority())), hub.notes());
+    run_atompub_client(&mut hub, "gateway.pl", [&base, &notes], "signed in");
     hub.wake();
     gateway.drained();
     assert_eq!(titles(&hub.application().get(&hub.notes())), ["Oat milk", "Rye bread"]);
+}
+
+#[test]
+fn a_client_of_atompub_follows_links_through_the_gateway_with_and_without_its_server() {
+    if !has_atompub_client() {
+        return;
+    }
+    let place = TestDirectory::new();
+    let mut hub = Hub::start(&place);
+    let made = hub.application().post(&hub.notes(), &entry("Bread"));
+    assert_eq!(made.status, 201, "{}", made.text());
+    let gateway = Gateway::mounting(&place, &format!("hub=http://{}/", hub.authority()));
+    let follows = ["edit", "edit-media", "service", "self", "next"];
+    gateway.subscribe_with(&hub.notes(), &follows, Some(AUTHORIZATION));
+    let service = format!("http://{}/hub/service", gateway.address);
+    run_atompub_client(&mut hub, "linked.pl", [&service, ""], "with a network");
+    hub.wake();
+    gateway.drained();
+    assert_eq!(gateway.errors(), json!([]));
+    let expected = ["Bread", "offline three", "offline-cat", "online three", "online-cat"];
+    let mut found = titles(&hub.application().get(&hub.notes()));
+    found.sort();
+    assert_eq!(found, expected);
+    // Each edit arrived once: with a network all three, without one the last of an entry.
+    let members = hub.members();
+    let updates = |title: &str| members.iter().find(|it| it.title == title).unwrap().updates;
+    assert_eq!((updates("online three"), updates("offline three")), (3, 1), "{members:?}");
+    let pictures = hub.application().get(&hub.notes());
+    for when in ["online", "offline"] {
+        let (_, rest) = pictures.text().split_once(&format!("<title>{when}-cat")).unwrap();
+        let (_, rest) = rest.split_once("rel=\"edit-media\" href=\"").unwrap();
+        let picture = hub.application().get(rest.split_once('"').unwrap().0);
+        assert!(picture.body.ends_with(when.as_bytes()), "{when}");
+    }
 }
 
 /// An independent server with files that are put and deleted, and a feed that links to them.

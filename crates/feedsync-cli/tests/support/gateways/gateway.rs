@@ -17,8 +17,8 @@ pub(crate) struct Gateway<'p> {
     /// Address for applications; `control` is the address for commands.
     pub(crate) address: String,
     control: String,
-    /// Authority that the gateway may reach, if one is allowed.
-    allow: Option<String>,
+    /// Options that make an origin reachable.
+    reach: Vec<String>,
     is_on_a_small_disk: bool,
 }
 
@@ -29,19 +29,25 @@ const SMALL_DISK: &str = "mkdir -p gateway && mount -t tmpfs -o size=6m tmpfs ga
 
 impl<'p> Gateway<'p> {
     pub(crate) fn start(place: &'p TestDirectory, allow: &str) -> Self {
-        Self::allowing(place, Some(allow.to_owned()))
+        Self::reaching(place, &["--allow", allow])
+    }
+
+    /// Starts a gateway that serves an origin below a name: `NAME=URL`.
+    pub(crate) fn mounting(place: &'p TestDirectory, mount: &str) -> Self {
+        Self::reaching(place, &["--mount", mount])
     }
 
     /// Starts a gateway with the default configuration.
     pub(crate) fn unconfigured(place: &'p TestDirectory) -> Self {
-        Self::allowing(place, None)
+        Self::reaching(place, &[])
     }
 
-    fn allowing(place: &'p TestDirectory, allow: Option<String>) -> Self {
+    fn reaching(place: &'p TestDirectory, reach: &[&str]) -> Self {
+        let reach = reach.iter().map(|&option| option.to_owned()).collect();
         let free = || "127.0.0.1:0".to_owned();
         let (address, control) = (free(), free());
         let mut gateway =
-            Self { place, child: None, address, control, allow, is_on_a_small_disk: false };
+            Self { place, child: None, address, control, reach, is_on_a_small_disk: false };
         gateway.wake();
         gateway
     }
@@ -55,9 +61,10 @@ impl<'p> Gateway<'p> {
             return None;
         }
         let free = || "127.0.0.1:0".to_owned();
-        let (address, control, allow) = (free(), free(), Some(allow.to_owned()));
+        let (address, control) = (free(), free());
+        let reach = vec!["--allow".to_owned(), allow.to_owned()];
         let mut gateway =
-            Self { place, child: None, address, control, allow, is_on_a_small_disk: true };
+            Self { place, child: None, address, control, reach, is_on_a_small_disk: true };
         gateway.wake();
         Some(gateway)
     }
@@ -81,7 +88,7 @@ impl<'p> Gateway<'p> {
         };
         let mut child = command
             .arg(&self.control)
-            .args(self.allow.iter().flat_map(|allow| ["--allow", allow]))
+            .args(&self.reach)
             .stdout(Stdio::piped())
             .stderr(log.unwrap())
             .spawn()
@@ -128,9 +135,14 @@ impl<'p> Gateway<'p> {
 
     /// Subscribes to a feed and its linked entries, and waits until everything is fetched.
     pub(crate) fn subscribe(&self, feed: &str, authorization: Option<&str>) {
+        self.subscribe_with(feed, &["edit"], authorization);
+    }
+
+    /// Subscribes to a feed and to what it links to with these relations, and waits until everything is fetched.
+    pub(crate) fn subscribe_with(&self, feed: &str, follows: &[&str], authorization: Option<&str>) {
         let header = |value: &str| json!({ "name": "Authorization", "value": value });
         let headers: Vec<Value> = authorization.map(header).into_iter().collect();
-        let wanted = json!({ "feed": feed, "follows": ["edit"], "headers": headers });
+        let wanted = json!({ "feed": feed, "follows": follows, "headers": headers });
         self.told("POST", "/subscriptions", Some(&wanted));
         until("all is fetched", || {
             let told = self.told("GET", "/subscriptions", None);
