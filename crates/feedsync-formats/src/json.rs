@@ -28,11 +28,11 @@ mod tests;
 
 pub use document::Document;
 pub use node::{Kind, Member, Node};
-pub use read::read;
 pub(crate) use read::text_of;
+pub use read::{read, read_unmapped};
 pub use scan::{Flaw, Malformed, check, check_grammar};
 pub use string::push as push_string;
-pub use write::Writer;
+pub use write::{Writer, push_unmapped};
 
 pub(crate) use payload::{push_with, without};
 pub(crate) use string::{push_escape, unescape};

@@ -96,7 +96,7 @@ pub use extension::{attribute, extension, with_attribute, with_extension};
 pub use head::{FeedHead, HeadLink};
 pub use json_feed::{JSON_FEED_TYPE, JsonFeedWriter};
 pub use labelled::{LabelledEntry, labelled_entries};
-pub use mapping::{item_urn, project, restore};
+pub use mapping::{carry_native, item_urn, project, restore};
 pub use markup::plain as plain_text;
 pub use member_feed::{Member, MemberEdits, MemberFeed, MemberLink};
 pub use names::{CHANGES_RELATION, MEDIA_TYPES, media_type, media_types, suffix};

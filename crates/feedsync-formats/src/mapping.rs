@@ -86,6 +86,27 @@ pub fn restore(mut version: Version<Payload>) -> Version<Payload> {
     version
 }
 
+/// Returns a projection in JSON as the payload of another version with the same content: its native text, if it is not
+/// void, gets the dot of that version. Any other payload stays as it is. A program that stores projections
+/// ([`read_unmapped`](crate::json::read_unmapped)) calls this when it keeps the content of a version in a new one.
+pub fn carry_native(payload: &Payload, from: &Update, to: &Update) -> Payload {
+    if payload.format() != Format::Json {
+        return payload.clone();
+    }
+    let found = json::find(payload.text());
+    let native = found.into_iter().flat_map(|found| found.natives);
+    let Some(native) = native.into_iter().find(|native| native.matches_dot(from)) else {
+        return payload.clone();
+    };
+    let native = Native {
+        sequence: to.sequence().to_string(),
+        when: to.when().map(|when| when.to_string()),
+        by: to.by().map(|by| by.to_string()),
+        ..native
+    };
+    payload.with_parsed_text(json::with(payload.text(), &native))
+}
+
 /// The content of an extension.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Native {

@@ -10,7 +10,7 @@ use feedsync_core::{
 use super::node::{Kind, Member, Node};
 use super::payload::{SYNC, without};
 use super::scan::{self, Flaw};
-use crate::details::read_json;
+use crate::details::{FeedDetails, read_json};
 use crate::diagnostic::{ReadError, Severity};
 use crate::mapping;
 use crate::options::{Mode, ReadOptions};
@@ -20,6 +20,22 @@ use crate::remarks::{Fault, PositionConverter, Remarks};
 /// Reads a document in UTF-8. A byte order mark is skipped.
 pub fn read(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Reading, ReadError> {
     parse(text_of(bytes, options)?, options).map(|parsed| parsed.reading)
+}
+
+/// Reads a document like [`read`], but leaves every payload as the JSON object in the document: a projection keeps its
+/// native text in the member `fs:native`. Details of the feed are not read. A program that only uses this function and
+/// [`push_unmapped`](super::push_unmapped) links no other format.
+pub fn read_unmapped(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Reading, ReadError> {
+    let unmapped = Conversion { restore: |version| version, details: |_| FeedDetails::default() };
+    parse_with(text_of(bytes, options)?, options, unmapped).map(|parsed| parsed.reading)
+}
+
+/// The parts of reading that depend on other formats. They are function pointers, so that a program that does not read
+/// them does not link them.
+#[derive(Clone, Copy)]
+struct Conversion {
+    restore: fn(Version<Payload>) -> Version<Payload>,
+    details: fn(Node<'_>) -> FeedDetails,
 }
 
 /// The result of reading, with the positions of the items in the text.
@@ -47,8 +63,17 @@ pub(crate) fn text_of<'a>(
 }
 
 pub(super) fn parse(text: &str, options: &ReadOptions<'_>) -> Result<Parsed, ReadError> {
+    parse_with(text, options, Conversion { restore: mapping::restore, details: read_json })
+}
+
+fn parse_with(
+    text: &str,
+    options: &ReadOptions<'_>,
+    conversion: Conversion,
+) -> Result<Parsed, ReadError> {
     let mut reader = Reader {
         text,
+        conversion,
         options,
         remarks: Remarks::new(options.mode),
         versions: 0,
@@ -75,6 +100,7 @@ type RefusedItems = Vec<(Option<String>, usize, Fault)>;
 
 pub(super) struct Reader<'a> {
     text: &'a str,
+    conversion: Conversion,
     pub(super) options: &'a ReadOptions<'a>,
     pub(super) remarks: Remarks,
     versions: usize,
@@ -106,7 +132,7 @@ impl<'a> Reader<'a> {
             format: Format::Json,
             feed,
             title: title.map(std::borrow::Cow::into_owned),
-            details: read_json(root),
+            details: (self.conversion.details)(root),
             diagnostics: Vec::new(),
             refused: Vec::new(),
         };
@@ -241,7 +267,7 @@ impl<'a> Reader<'a> {
         let id = parts.id.ok_or_else(|| missing(at, "id"))?;
         let foreign = (!parts.foreign.is_empty()).then(|| parts.foreign.join(","));
         let payload = Payload::from_parsed(Format::Json, payload).with_sync_foreign(foreign);
-        let version = mapping::restore(Version {
+        let version = (self.conversion.restore)(Version {
             updates: parts.updates.ok_or_else(|| missing(at, "updates"))?,
             deleted: parts.deleted == Some(true),
             noconflicts: parts.noconflicts,

@@ -84,7 +84,25 @@ pub(super) fn push_item(out: &mut String, item: &Item<Payload>) {
 /// omitted, and foreign members come last.
 pub(super) fn push_sync(out: &mut String, item: &Item<Payload>) {
     let foreign = item.winner.payload.sync_foreign();
-    push_parts(out, &item.id, &item.winner, &item.conflicts, foreign);
+    push_parts_with(out, (&item.id, &item.winner, &item.conflicts, foreign), push_version);
+}
+
+/// Appends an item of [`read_unmapped`](super::read_unmapped), whose payloads are all JSON.
+pub fn push_unmapped(out: &mut String, item: &Item<Payload>) {
+    push_unmapped_version(out, &item.id, &item.winner, &item.conflicts);
+}
+
+fn push_unmapped_version(
+    out: &mut String,
+    id: &ItemId,
+    version: &Version<Payload>,
+    conflicts: &[Version<Payload>],
+) {
+    let payload = &version.payload;
+    push_with(out, payload.text(), SYNC, |out| {
+        let parts = (id, version, conflicts, payload.sync_foreign());
+        push_parts_with(out, parts, push_unmapped_version);
+    });
 }
 
 fn push_version(
@@ -95,17 +113,18 @@ fn push_version(
 ) {
     let payload = mapping::project(id, version, Format::Json);
     push_with(out, payload.text(), SYNC, |out| {
-        push_parts(out, id, version, conflicts, payload.sync_foreign());
+        push_parts_with(out, (id, version, conflicts, payload.sync_foreign()), push_version);
     });
 }
 
-fn push_parts(
-    out: &mut String,
-    id: &ItemId,
-    version: &Version<Payload>,
-    conflicts: &[Version<Payload>],
-    foreign: Option<&str>,
-) {
+/// Appends one version with the conflicts of its item.
+type PushVersion = fn(&mut String, &ItemId, &Version<Payload>, &[Version<Payload>]);
+
+/// The id of an item, a version, its conflicts, and its foreign members.
+type SyncParts<'a> = (&'a ItemId, &'a Version<Payload>, &'a [Version<Payload>], Option<&'a str>);
+
+fn push_parts_with(out: &mut String, parts: SyncParts<'_>, push_version: PushVersion) {
+    let (id, version, conflicts, foreign) = parts;
     out.push('{');
     push_text(out, "id", id.as_str());
     push_text(out, "updates", &version.updates.to_string());

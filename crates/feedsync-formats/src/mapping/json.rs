@@ -1,7 +1,7 @@
 //! The extension in JSON: a member `fs:native` whose parts are strings.
 
 use super::{Found, Native, feedsync_json};
-use feedsync_json::{Kind, Node, push_string, without};
+use feedsync_json::{Kind, Node, push_string, push_with, without};
 
 const NAME: &str = "fs:native";
 
@@ -28,6 +28,13 @@ pub(super) fn member(native: &Native) -> String {
     }
     out.pop();
     out.push('}');
+    out
+}
+
+/// Returns an object with the extension as its last member, in place of any other.
+pub(super) fn with(object: &str, native: &Native) -> String {
+    let mut out = String::new();
+    push_with(&mut out, object, NAME, |out| out.push_str(&member(native)[NAME.len() + 3..]));
     out
 }
 
