@@ -1,11 +1,13 @@
 //! Projections lose no byte, and edits of a projection take effect.
 
-use feedsync_core::{By, Format, History, ItemId, Payload, Sequence, Update, Updates, Version};
+use feedsync_core::{
+    By, Format, History, Item, ItemId, Payload, Sequence, Update, Updates, Version,
+};
 
-use super::{project, restore};
+use super::{carry_native, project, restore};
 use crate::entry::entry;
-use crate::json::check;
-use crate::options::{Limits, Mode};
+use crate::json::{check, push_unmapped, read_unmapped};
+use crate::options::{Limits, Mode, ReadOptions};
 use crate::random::Random;
 use crate::revise::{Revision, revise};
 use crate::xml::Tree;
@@ -363,4 +365,35 @@ fn only_items_without_any_date_are_shown_with_the_date_of_their_update() {
     let date = Some("2005-05-21T09:43:33Z".to_owned());
     assert_eq!(dated("<published>2005-05-21T09:43:33Z</published>"), (None, date.clone()));
     assert_eq!(dated("<updated>2005-05-21T09:43:33Z</updated>"), (date, None));
+}
+
+#[test]
+fn a_native_text_moves_to_a_version_with_the_same_content() {
+    for (format, text) in NATIVES.into_iter().filter(|(format, _)| *format != Format::Json) {
+        let (old, new) = (version(format, text, 1), version(format, text, 2));
+        let projection = project(&id(), &old, Format::Json);
+        let payload = carry_native(&projection, old.dot(), new.dot());
+        let restored = restore(Version { payload, ..new.clone() });
+        assert_eq!(restored, new, "{text}");
+        // A void text does not become valid.
+        let payload = carry_native(&projection, new.dot(), old.dot());
+        assert_eq!(payload, projection);
+    }
+}
+
+#[test]
+fn unmapped_items_are_written_as_they_were_read() {
+    for (format, text) in NATIVES {
+        let winner = version(format, text, 1);
+        let item = Item { id: id(), winner, conflicts: vec![version(format, text, 2)] };
+        let mut document = String::from("{\"items\":[");
+        crate::json::Writer::new().item(&mut document, &item);
+        let written = document["{\"items\":[".len()..].trim_start().to_owned();
+        document.push_str("]}");
+        let reading = read_unmapped(document.as_bytes(), &ReadOptions::strict()).unwrap();
+        assert_eq!(reading.feed.items[0].winner.payload.format(), Format::Json);
+        let mut again = String::new();
+        push_unmapped(&mut again, &reading.feed.items[0]);
+        assert_eq!(again, written);
+    }
 }
