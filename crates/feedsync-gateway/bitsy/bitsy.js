@@ -666,6 +666,7 @@
   // Interval between two messages that keep the worker alive while this page is open, in milliseconds.
   const PING_INTERVAL = 20_000;
   const MESSAGE_TIMEOUT = 30_000;
+  const MAX_RECONNECT_PAUSE = 10_000;
   // Time in which a worker begins to intercept, in milliseconds.
   const CONTROL_TIMEOUT = 10_000;
 
@@ -704,8 +705,23 @@
       if (incarnation !== undefined && incarnation !== store) evicted(before);
       incarnation = store;
     };
+    // A worker whose code the browser has deleted needs the network to start.
+    let isConnecting = false;
+    const connectAgain = async () => {
+      if (isConnecting) return;
+      isConnecting = true;
+      for (let failures = 0; isConnecting; failures += 1) {
+        try {
+          await connect();
+          isConnecting = false;
+        } catch (failure) {
+          if (failures === 0) complain(failure);
+          await new Promise((resolve) => setTimeout(resolve, Math.min(500 * 2 ** failures, MAX_RECONNECT_PAUSE)));
+        }
+      }
+    };
     container.addEventListener("message", ({ data }) => {
-      if (data?.bitsy === "restarted") connect().catch(complain);
+      if (data?.bitsy === "restarted") connectAgain();
       else heard[data?.bitsy]?.(data.value);
     });
     container.startMessages?.();
@@ -714,7 +730,7 @@
     navigator.storage?.persist?.().catch(() => {});
     const files = shell.map((file) => new URL(file, document.baseURI).href);
     message({ bitsy: "shell", urls: files }).catch(complain);
-    addEventListener("pageshow", ({ persisted }) => persisted && connect().catch(complain));
+    addEventListener("pageshow", ({ persisted }) => persisted && connectAgain());
     addEventListener("online", () => message({ bitsy: "online" }).catch(complain));
     setInterval(() => message({ bitsy: "ping" }).catch(() => {}), PING_INTERVAL);
   }

@@ -64,6 +64,19 @@ export class Browser {
   }
 }
 
+// A function that stops the workers of a page, without ending the browser (Chromium).
+export async function stopper(page) {
+  const session = await page.createCDPSession();
+  const running = new Map();
+  session.on("ServiceWorker.workerVersionUpdated", ({ versions }) => {
+    for (const { versionId, runningStatus } of versions) running.set(versionId, runningStatus);
+  });
+  await session.send("ServiceWorker.enable");
+  return async () => {
+    for (const versionId of running.keys()) await session.send("ServiceWorker.stopWorker", { versionId }).catch(() => {});
+  };
+}
+
 // Registers the worker, and waits until it controls the page.
 export async function register(page) {
   await page.evaluate(async () => {
@@ -75,10 +88,11 @@ export async function register(page) {
   });
 }
 
-// Sends a message to the worker, and returns its answer.
+// Sends a message to the worker, and returns its answer. A worker that ends meanwhile gives none.
 export function ask(page, message) {
   return page.evaluate((data) => new Promise((resolve, reject) => {
     const { port1, port2 } = new MessageChannel();
+    setTimeout(() => reject(new Error("the worker does not respond")), 10_000);
     port1.onmessage = ({ data: { value, failure } }) => failure ? reject(new Error(failure)) : resolve(value);
     navigator.serviceWorker.controller.postMessage(data, [port2]);
   }), message);

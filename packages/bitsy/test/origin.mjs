@@ -26,17 +26,32 @@ export class Origin {
   // Called before a request is answered: a number is the status of the response, "drop" closes the connection, and
   // "answered" says that the function has answered.
   interfere = () => undefined;
+  // Called after a request was carried out, before it is answered.
+  afterwards = () => undefined;
+  feedPath = "/feed";
+  entryPath(title) { return `/entry/${title}`; }
 
-  static async start(page = "<!doctype html><title>test</title>") {
+  static async start(page) {
     const origin = new Origin();
-    origin.files.set("/", ["text/html; charset=utf-8", page]);
-    origin.files.set("/bitsy-worker.js", [SCRIPT, await readFile(new URL("bitsy-worker.js", dist))]);
-    for (const name of ["/bitsy.js", "/bitsy.mjs"]) {
-      origin.files.set(name, [SCRIPT, await readFile(new URL(name.slice(1), dist))]);
-    }
-    origin.files.set("/bitsy_bg.wasm", ["application/wasm", await readFile(new URL("bitsy_bg.wasm", dist))]);
+    await origin.serveFiles(page);
     await origin.listen(0);
     return origin;
+  }
+
+  async serveFiles(page = "<!doctype html><title>test</title>") {
+    this.files.set("/", ["text/html; charset=utf-8", page]);
+    this.files.set("/bitsy-worker.js", [SCRIPT, await readFile(new URL("bitsy-worker.js", dist))]);
+    for (const name of ["/bitsy.js", "/bitsy.mjs"]) {
+      this.files.set(name, [SCRIPT, await readFile(new URL(name.slice(1), dist))]);
+    }
+    this.files.set("/bitsy_bg.wasm", ["application/wasm", await readFile(new URL("bitsy_bg.wasm", dist))]);
+  }
+
+  // Serves the worker with other words.
+  change(from, to) {
+    const [type, text] = this.files.get("/bitsy-worker.js");
+    if (!text.toString().includes(from)) throw new Error(`the worker does not contain ${from}`);
+    this.files.set("/bitsy-worker.js", [type, text.toString().replace(from, to)]);
   }
 
   async listen(port = this.port) {
@@ -50,9 +65,13 @@ export class Origin {
   }
 
   async stop() {
+    const closed = new Promise((resolve) => this.server.close(resolve));
     this.server.closeAllConnections();
-    await new Promise((resolve) => this.server.close(resolve));
+    await closed;
   }
+
+  // Ends the programs behind the server.
+  async end() {}
 
   titles() {
     return [...this.entries.values()].map(titleOf);
@@ -74,15 +93,22 @@ export class Origin {
     for await (const part of request) parts.push(part);
     const body = Buffer.concat(parts).toString();
     const { method, url } = request;
-    const send = (status, headers, text = "") => response.writeHead(status, headers).end(text);
+    const send = async (status, headers, text = "") => {
+      await this.afterwards(method, url, body);
+      return response.writeHead(status, headers).end(text);
+    };
     const refusal = await this.interfere(method, url, body, response, request);
     if (refusal === "answered") return undefined;
     if (refusal === "drop") return response.destroy();
-    if (refusal) return send(refusal, { "content-type": "text/plain" }, "refused");
+    if (refusal) return response.writeHead(refusal, { "content-type": "text/plain" }).end("refused");
     if (this.files.has(url) && method === "GET") {
       const [type, text] = this.files.get(url);
-      return send(200, { "content-type": type, "cache-control": "no-cache" }, text);
+      return response.writeHead(200, { "content-type": type, "cache-control": "no-cache" }).end(text);
     }
+    return this.carryOut(request, body, send);
+  }
+
+  carryOut({ method, url, headers }, body, send) {
     if (url === "/feed" && method === "GET") return send(200, this.described(ATOM, this.feed()), this.feed());
     if (url === "/feed" && method === "POST") {
       const path = `/entry/${this.next++}`;
@@ -94,7 +120,7 @@ export class Origin {
     if (known === undefined) return send(404, { "content-type": "text/plain" }, "nothing here");
     const { etag } = this.described(ATOM, known);
     if (method === "GET") return send(200, this.described(ATOM, known), known);
-    const wanted = request.headers["if-match"];
+    const wanted = headers["if-match"];
     if (wanted && wanted !== "*" && wanted !== etag) return send(412, { "content-type": "text/plain", etag }, "changed");
     if (method === "PUT") {
       this.entries.set(url, body);

@@ -9,13 +9,6 @@ import { KINDS, World } from "./world.mjs";
 
 const WORKER = "/bitsy-worker.js";
 
-// Serves the worker with other words.
-function change(origin, from, to) {
-  const [type, text] = origin.files.get(WORKER);
-  assert.ok(text.toString().includes(from), from);
-  origin.files.set(WORKER, [type, text.toString().replace(from, to)]);
-}
-
 for (const kind of KINDS) {
   describe(kind, () => {
     let browser;
@@ -45,7 +38,7 @@ for (const kind of KINDS) {
       const page = await browser.page(`${origin.url}/`);
       const dump = await fillVersion1(page, origin.url);
       const [type, whole] = origin.files.get(WORKER);
-      change(origin, "if (text === undefined) cursor.delete();", "if (cursor.key.startsWith(\"s/edit\")) throw new Error(\"power cut\");");
+      origin.change("if (text === undefined) cursor.delete();", "if (cursor.key.startsWith(\"s/edit\")) throw new Error(\"power cut\");");
       await register(page);
       await assert.rejects(control(page, "GET", "/outbox"));
       assert.equal(await versionOf(page), 1);
@@ -91,7 +84,7 @@ for (const kind of KINDS) {
       assert.equal(heard.kind, "version");
       assert.deepEqual(await rowsOf(page), stored);
       // The newer worker finds everything.
-      change(origin, "const VERSION = 2;", "const VERSION = 3;");
+      origin.change("const VERSION = 2;", "const VERSION = 3;");
       await page.evaluate(async () => (await navigator.serviceWorker.getRegistration()).update());
       await until("the newer worker", async () => (await world.outbox()).length >= 0);
       await world.online();

@@ -9,10 +9,15 @@ export const KINDS = (process.env.BITSY_BROWSERS ?? "chrome,firefox").split(",")
 export class World {
   // Starts an origin with entries of these titles, and a page that has stored all of them.
   static async start(browser, titles = ["a", "b"], html = undefined) {
+    const origin = await Origin.start(html);
+    for (const title of titles) origin.entries.set(`/entry/${title}`, entry(title));
+    return World.with(browser, origin);
+  }
+
+  // Opens a page of this origin that has stored all its entries.
+  static async with(browser, origin) {
     const world = new World();
-    world.browser = browser;
-    world.origin = await Origin.start(html);
-    for (const title of titles) world.origin.entries.set(`/entry/${title}`, entry(title));
+    Object.assign(world, { browser, origin });
     await world.open();
     const { status, body } = await world.control("POST", "/subscriptions", { feed: world.feed, follows: ["edit"] });
     assert.equal(status, 201, JSON.stringify(body));
@@ -20,7 +25,7 @@ export class World {
     return world;
   }
 
-  get feed() { return `${this.origin.url}/feed`; }
+  get feed() { return this.origin.url + this.origin.feedPath; }
 
   at(path) { return this.origin.url + path; }
 
@@ -63,5 +68,6 @@ export class World {
   async end() {
     await this.page.close();
     if (this.origin.server.listening) await this.origin.stop();
+    await this.origin.end();
   }
 }

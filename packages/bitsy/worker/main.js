@@ -29,8 +29,17 @@ function opened() {
   return opening;
 }
 
-// The class of the decision core, from the copy of its code.
-async function decisions() {
+// The class of the decision core. Its code is loaded once, because the browser may delete the copy.
+let loading;
+function decisions() {
+  loading ??= loaded().catch((error) => {
+    loading = undefined;
+    throw error;
+  });
+  return loading;
+}
+
+async function loaded() {
   const cache = await caches.open(CODE);
   let code = await cache.match(WASM);
   if (!code) {

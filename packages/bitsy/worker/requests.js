@@ -86,7 +86,8 @@ async function edit(event, core, asked, location) {
     return problem(413, `an edit has at most ${MAX_EDIT} bytes`);
   }
   const content = body && { ...await received(body), isEdit: true };
-  const command = { do: "edit", ...asked, content: content?.name };
+  const page = event.clientId || event.resultingClientId;
+  const command = { do: "edit", ...asked, content: content?.name, page };
   return locked(location ?? asked.url, async () => {
     let taken;
     try {

@@ -1,6 +1,7 @@
 //! Responses to pages.
 
 use feedsync_bitsy::interceptor::{Content, Reply, ReplyBody, Stored};
+use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
 use super::Worker;
@@ -36,6 +37,16 @@ impl Worker {
                 ReplyBody::Content(content) => content_body(content),
             },
         )
+    }
+
+    /// Value of the response of a server to an edit.
+    pub(super) fn forwarded_reply(
+        status: StatusCode,
+        headers: &HeaderMap,
+        content: &Content,
+    ) -> Value {
+        let headers = header_list(headers);
+        json!({ "status": status.as_u16(), "headers": headers, "body": content_body(content) })
     }
 
     /// Bytes of a stored content that is loaded.

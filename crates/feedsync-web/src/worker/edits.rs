@@ -8,6 +8,7 @@ use feedsync_bitsy::location::Location;
 use http::header::{HeaderMap, IF_MATCH};
 use serde_json::{Value, json};
 
+use super::unanswered::Earlier;
 use super::{CommandError, Worker, values};
 use crate::codec::{Fields, header_list};
 use crate::engine::Circumstances;
@@ -18,6 +19,8 @@ pub(super) struct Forwarding {
     proposed: Proposed,
     headers: HeaderMap,
     entity: Option<Entity>,
+    /// Its number among the edits whose pages have no response yet.
+    unanswered: u64,
 }
 
 impl Forwarding {
@@ -36,7 +39,8 @@ enum Taken {
 
 impl Worker {
     /// Decides about an edit whose body was received: it is queued and acknowledged, or it is sent while the page waits
-    /// (`forward`). The script must hold the lock of the address.
+    /// (`forward`). The script must hold the lock of the address. A request that an earlier instance of the worker has
+    /// taken from the same `page` gets the response that it had.
     pub(super) fn edit(
         &mut self,
         of: Fields<'_>,
@@ -44,10 +48,23 @@ impl Worker {
     ) -> Result<Value, CommandError> {
         let request = values::request(of)?;
         let entity = values::entity(of, &request.headers)?;
+        let page = of.text("page")?;
+        let earlier = self.unanswered.earlier(page, &request, entity.as_ref(), with.now);
+        if let Some((_, Earlier::Replied(reply))) = earlier {
+            return Ok(json!({ "reply": reply }));
+        }
         let values::PageRequest { method, location, headers } = &request;
         let taken = self.engine.change(with, |state, cx| {
             let decision = state.responder().decide(cx, Request { method, location, headers })?;
             Ok(match decision {
+                Decision::QueueEdit(proposed) | Decision::ForwardEdit(proposed)
+                    if earlier.is_some() =>
+                {
+                    let edit = EditRequest { proposed: &proposed, headers, entity: entity.clone() };
+                    let lost = ForwardOutcome::Lost { perhaps_arrived: true };
+                    let (reply, step) = state.delivery().forwarded(cx, edit, &lost)?;
+                    (reply.map_or(Taken::Pass, |reply| Taken::Reply(Box::new(reply))), step)
+                }
                 Decision::QueueEdit(proposed) => {
                     let edit = EditRequest { proposed: &proposed, headers, entity: entity.clone() };
                     let (reply, step) = state.delivery().take(cx, edit)?;
@@ -64,15 +81,30 @@ impl Worker {
             })
         })?;
         Ok(match taken {
-            Taken::Reply(reply) => json!({ "reply": Self::acknowledgement(&reply) }),
+            Taken::Reply(reply) => {
+                let reply = Self::acknowledgement(&reply);
+                let told = (Some(reply.clone()), with.now);
+                match earlier {
+                    Some((number, _)) => {
+                        self.rows.extend(self.unanswered.replied(number, reply.clone(), with.now))
+                    }
+                    None => self
+                        .rows
+                        .extend(self.unanswered.add(page, &request, entity.as_ref(), told).1),
+                }
+                json!({ "reply": reply })
+            }
             Taken::Pass => json!({ "pass": true }),
             Taken::Forward(proposed) => {
                 let sent = sent_headers(&request.headers, &request.location, &proposed);
                 let number = self.next_forwarding;
                 self.next_forwarding += 1;
                 let url = proposed.location.to_string();
-                let forwarding =
-                    Forwarding { proposed: *proposed, headers: request.headers, entity };
+                let (unanswered, mut rows) =
+                    self.unanswered.add(page, &request, entity.as_ref(), (None, with.now));
+                self.rows.append(&mut rows);
+                let headers = request.headers;
+                let forwarding = Forwarding { proposed: *proposed, headers, entity, unanswered };
                 self.forwarding.insert(number, forwarding);
                 json!({ "forward": { "id": number, "url": url, "headers": header_list(&sent) } })
             }
@@ -97,13 +129,21 @@ impl Worker {
             None => ForwardOutcome::Lost { perhaps_arrived: of.flag("perhapsArrived")? },
         };
         let Some(forwarding) = self.forwarding.get(&id) else { return Ok(Value::Null) };
-        let Forwarding { proposed, headers, entity } = forwarding;
+        let Forwarding { proposed, headers, entity, unanswered } = forwarding;
+        let unanswered = *unanswered;
         let reply = self.engine.change(with, |state, cx| {
             let edit = EditRequest { proposed, headers, entity: entity.clone() };
             state.delivery().forwarded(cx, edit, &outcome)
         })?;
         self.forwarding.remove(&id);
         let reply = reply.as_ref().map(Self::acknowledgement);
+        let told = reply.clone().unwrap_or_else(|| match &outcome {
+            ForwardOutcome::ServerResponse { status, headers, content } => {
+                Self::forwarded_reply(*status, headers, content)
+            }
+            ForwardOutcome::Lost { .. } => Value::Null,
+        });
+        self.rows.extend(self.unanswered.replied(unanswered, told, with.now));
         Ok(json!({ "reply": reply }))
     }
 

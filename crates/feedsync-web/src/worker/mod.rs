@@ -18,6 +18,7 @@ mod pages;
 mod problems;
 mod reads;
 mod tasks;
+mod unanswered;
 mod values;
 
 use feedsync_bitsy::collections::{SortedMap, SortedSet};
@@ -32,6 +33,7 @@ use crate::store::{Found, Needed, Range, ReadError, Writes};
 use edits::Forwarding;
 use pages::Pages;
 use problems::Problems;
+use unanswered::Unanswered;
 
 /// Settings of the decisions. As in a gateway, `no-store` of other origins is honoured.
 const SETTINGS: Settings = Settings { profile: Profile::Resilient, honours_no_store: true };
@@ -42,6 +44,7 @@ pub struct Worker {
     engine: Engine,
     pages: Pages,
     problems: Problems,
+    unanswered: Unanswered,
     /// Rows that are written with the next step.
     rows: SortedMap<String, Option<String>>,
     /// Result of the decision whose step is being written.
@@ -71,6 +74,7 @@ impl Worker {
             engine: Engine::restored(SETTINGS, rows),
             pages: Pages::restored(rows),
             problems: Problems::restored(rows),
+            unanswered: Unanswered::restored(rows),
             rows: SortedMap::new(),
             decided: None,
             forwarding: SortedMap::new(),
@@ -86,6 +90,7 @@ impl Worker {
         self.engine.restore(rows);
         self.pages.restore(rows);
         self.problems.restore(rows);
+        self.unanswered.restore(rows);
     }
 
     /// Carries out a command.

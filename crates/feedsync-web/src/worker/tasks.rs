@@ -20,6 +20,7 @@ impl Worker {
         _: Fields<'_>,
         with: Circumstances,
     ) -> Result<Value, CommandError> {
+        self.rows.append(&mut self.unanswered.remove_old(with.now));
         let (tasks, next) = self.engine.change(with, |state, cx| {
             let (tasks, step) = state.begin(cx, MAX_CONCURRENT)?;
             Ok(((tasks, state.next_wake(cx.now)), step))

@@ -77,7 +77,9 @@ pub(crate) fn request(script: &mut Script, method: &str, url: &str) -> Value {
 pub(crate) fn edit(script: &mut Script, method: &str, url: &str, body: &str) -> Value {
     let content = script.received(body);
     let headers = json!([["content-type", "application/atom+xml;type=entry"]]);
-    script.run(json!({ "do": "edit", "method": method, "url": url, "headers": headers, "content": content }))
+    script.run(json!({
+        "do": "edit", "method": method, "url": url, "headers": headers, "content": content, "page": "p",
+    }))
 }
 
 pub(crate) fn offline(script: &mut Script) {
@@ -116,7 +118,7 @@ fn commit_that_fails_leaves_the_worker_as_it_was() {
     offline(&mut script);
     let content = script.received(&entry("mine"));
     let command = json!({
-        "do": "edit", "method": "PUT", "url": ENTRY, "content": content,
+        "do": "edit", "method": "PUT", "url": ENTRY, "content": content, "page": "p",
         "headers": [["content-type", "application/atom+xml;type=entry"]],
     });
     let rows = script.rows.clone();
@@ -189,4 +191,49 @@ fn messages_of_a_page_begin_with_the_whole_state_and_continue_with_its_changes()
     script.run(json!({ "do": "disconnect", "page": "p" }));
     script.control("POST", "/refresh", Value::Null);
     assert_eq!(names(&mut script), [""; 0]);
+}
+
+#[test]
+fn request_that_comes_again_after_the_worker_was_stopped_is_the_same_edit() {
+    let mut script = subscribed();
+    offline(&mut script);
+    let taken = edit(&mut script, "POST", FEED, &entry("new"));
+    script.again();
+    offline(&mut script);
+    assert_eq!(edit(&mut script, "POST", FEED, &entry("new")), taken);
+    let outbox = |script: &mut Script| {
+        script.control("GET", "/outbox", Value::Null)["body"].as_array().unwrap().len()
+    };
+    assert_eq!(outbox(&mut script), 1);
+    // The same request of a page that has its response is another edit.
+    script.now += 120_000;
+    assert_eq!(edit(&mut script, "POST", FEED, &entry("new"))["reply"]["status"], 201);
+    assert_eq!(outbox(&mut script), 2);
+}
+
+#[test]
+fn edit_that_was_being_sent_when_the_worker_was_stopped_is_looked_for_before_it_is_sent() {
+    let mut script = subscribed();
+    let sent = edit(&mut script, "POST", FEED, &entry("new"));
+    assert_eq!(sent["forward"]["url"], FEED, "{sent}");
+    script.again();
+    let again = edit(&mut script, "POST", FEED, &entry("new"));
+    assert_eq!(again["reply"]["status"], 201, "{again}");
+    let outbox = script.control("GET", "/outbox", Value::Null)["body"].clone();
+    assert_eq!((outbox.as_array().unwrap().len(), &outbox[0]["progress"]), (1, &json!("doubtful")));
+}
+
+#[test]
+fn response_of_a_server_is_given_again_to_a_page_whose_worker_was_stopped() {
+    let mut script = subscribed();
+    let sent = edit(&mut script, "POST", FEED, &entry("new"));
+    let content = script.received(&entry("made"));
+    let response =
+        json!({ "status": 201, "headers": [["location", "/entry/new"]], "content": content });
+    script.run(json!({ "do": "forwarded", "id": sent["forward"]["id"], "response": response }));
+    script.again();
+    let again = edit(&mut script, "POST", FEED, &entry("new"));
+    assert_eq!(again["reply"]["status"], 201, "{again}");
+    assert_eq!(again["reply"]["body"]["length"], entry("made").len(), "{again}");
+    assert_eq!(again["reply"]["headers"], json!([["location", "/entry/new"]]));
 }
