@@ -59,7 +59,7 @@ export class Collection {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const item = await this.get(id);
       if (!item) throw this.#missing(id);
-      const content = contentText(change(item.content) ?? item.content);
+      const content = contentText(changed(item.content, change));
       const edited = await this.#edit(id, (record, signer) => {
         if (record.text !== item.version) return { outcome: "stale", item: record.text };
         if (JSON.stringify(itemOf(record).content) === content) return { outcome: "unchanged", item: record.text };
@@ -168,6 +168,13 @@ export function withIssued(before = {}, issued = {}) {
   const all = { ...before };
   for (const [by, sequence] of Object.entries(issued)) all[by] = { shown: 0, ...all[by], sequence };
   return all;
+}
+
+/** The content that a function returns, or the one that it got and changed. */
+function changed(content, change) {
+  const result = change(content);
+  if (typeof result?.then === "function") throw new Invalid("the function that changes an item must not be asynchronous");
+  return typeof result === "object" && result !== null ? result : content;
 }
 
 function contentText(content) {

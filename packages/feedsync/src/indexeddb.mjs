@@ -14,7 +14,7 @@ export class IndexedDbStore {
   static async open(name) {
     const store = new IndexedDbStore();
     store.#name = `feedsync:${name}`;
-    const request = indexedDB.open(store.#name, VERSION);
+    const request = opening(store.#name);
     request.onupgradeneeded = () => {
       request.result.createObjectStore("collections", { keyPath: "name" });
       const items = request.result.createObjectStore("items", { keyPath: ["collection", "id"] });
@@ -108,6 +108,14 @@ export class IndexedDbStore {
 
   #notify(name) {
     for (const listener of this.#listeners) listener(name);
+  }
+}
+
+function opening(name) {
+  try {
+    return indexedDB.open(name, VERSION);
+  } catch (error) {
+    throw failed(error);
   }
 }
 

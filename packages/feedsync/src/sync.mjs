@@ -14,6 +14,8 @@ const ROUNDS = 3;
 const MAX_PAGES = 100_000;
 /** Maximum number of items and of UTF-16 units in one request. */
 const BATCH = { items: 500, units: 2 << 20 };
+/** Maximum size of an item that a hub accepts. It may end the connection of a larger request before it answers. */
+const MAX_ITEM_UNITS = (8 << 20) - 1024;
 /** Maximum number of items that a hub refused and that are sent again at the next sync. */
 const MAX_AGAIN = 1000;
 
@@ -162,6 +164,10 @@ class Run {
       const batch = waiting.pop();
       const units = batch.reduce((sum, { text }) => sum + text.length, 0);
       if (batch.length === 0) continue;
+      if (batch.length === 1 && units > MAX_ITEM_UNITS) {
+        this.#refused(batch[0].id, "the item is larger than a hub accepts", refused);
+        continue;
+      }
       const answer = batch.length > 1 && units > BATCH.units ? { isTooLarge: true } : await this.hub.send(batch);
       if (answer.readOnly !== undefined) {
         this.report.readOnly = answer.readOnly;
@@ -180,7 +186,7 @@ class Run {
   }
 
   async sent(batch, { since, until, items }, refused) {
-    const conflicts = new Map(batch.map(({ id, text }) => [id, text.includes('"conflicts":[')]));
+    const conflicts = new Map(batch.map(({ id, text }) => [id, JSON.parse(text).sync.conflicts !== undefined]));
     for (const { id, outcome, reason } of items) {
       if (outcome === "refused") this.#refused(id ?? batch[0].id, reason, refused);
     }

@@ -62,6 +62,16 @@ test("concurrent changes of one item are all made", async () => {
   assert.deepEqual(await todo.conflicts(), []);
 });
 
+test("a change may return the content or change it, and is never asynchronous", async () => {
+  const todo = await opened();
+  const id = await todo.add({ title: "Milk", done: false });
+  await todo.change(id, (item) => item.done = true);
+  assert.deepEqual((await todo.get(id)).content, { title: "Milk", done: true });
+  await todo.change(id, (item) => ({ ...item, title: "Bread" }));
+  await assert.rejects(todo.change(id, async () => ({ title: "later" })), Invalid);
+  assert.deepEqual((await todo.get(id)).content, { title: "Bread", done: true });
+});
+
 test("invalid requests are typed errors that change nothing", async () => {
   const todo = await opened();
   const id = await todo.add({ title: "Milk" }, { id: "milk" });

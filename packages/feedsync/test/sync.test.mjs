@@ -107,6 +107,20 @@ test("faults of the hub and of the address are typed errors, and the edits stay"
   assert.equal((await todo.sync(url)).sent, 1);
 });
 
+test("an item that no hub accepts is reported, and keeps no other item from being sent", async () => {
+  const { url, open } = await collection();
+  const anna = await open();
+  await anna.add({ title: "long", text: "x".repeat(9 << 20) });
+  await anna.add({ title: "short" });
+  const report = await anna.sync(url);
+  assert.equal(report.sent, 1);
+  assert.equal(report.refused.length, 1);
+  assert.equal((await anna.sync(url)).refused.length, 1);
+  const ben = await open();
+  await ben.sync(url);
+  assert.deepEqual(await titles(ben), ["short"]);
+});
+
 test("no edit is lost, and all replicas agree, whatever request or transaction fails", async () => {
   const seeds = process.env.FEEDSYNC_SEED ? [Number(process.env.FEEDSYNC_SEED)] : [1, 2, 3, 4, 5, 6];
   for (const seed of seeds) {
