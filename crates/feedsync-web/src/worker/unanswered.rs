@@ -42,7 +42,7 @@ pub(super) struct Unanswered {
     own: SortedSet<u64>,
 }
 
-/// What an earlier instance has done with an edit.
+/// State of an edit that an earlier instance has begun.
 pub(super) enum Earlier {
     /// It had this response.
     Replied(Value),
@@ -64,7 +64,7 @@ impl Unanswered {
         }
     }
 
-    /// What an earlier instance has done with this request of a page.
+    /// Returns what an earlier instance has done with this request of a page.
     pub(super) fn earlier(
         &self,
         page: &str,
