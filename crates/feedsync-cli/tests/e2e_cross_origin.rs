@@ -155,3 +155,58 @@ fn below_a_prefix_a_page_reads_and_edits_as_through_a_cross_domain_proxy() {
     cannot(&browser, &format!("{base}/feed/entry"));
     nothing_arrived(&server);
 }
+
+/// A page of the public web needs a permission of the browser, and an origin that the gateway allows.
+#[test]
+fn a_page_of_the_public_web_uses_the_gateway_with_a_permission_of_the_browser() {
+    let place = TestDirectory::new();
+    let (server, pages) = (server(), Origin::start());
+    let authority = format!("127.0.0.1:{}", pages.port);
+    let Some(browser) = Browser::counting_as_public(&authority) else { return };
+    let allowed = format!("http://{authority}");
+    let gateway = Gateway::start(&place, &[&format!("127.0.0.1:{}", server.port)], &[&allowed]);
+    // Without the permission, the page could not load the script of the gateway, and has a copy.
+    let binding = include_str!("../../feedsync-gateway/bitsy/bitsy.js");
+    let binding = binding.replace("/*control*/ null", &json!(gateway.control).to_string());
+    pages.answers("GET", "/bitsy.js", 200, "Content-Type: text/javascript\r\n", &binding);
+    let page = "<!DOCTYPE html><html lang=\"en\"><title>Page</title><h1>Page</h1>\
+        <script src=\"/bitsy.js\"></script><script>bitsy.ready.then(() => { globalThis.found = 'ready'; }, \
+        (error) => { globalThis.found = [error.message, error.permission]; });</script>";
+    pages.answers("GET", "/page", 200, "Content-Type: text/html\r\n", page);
+    pages.answers(
+        "GET",
+        "/",
+        200,
+        "Content-Type: text/html\r\n",
+        "<title>Page</title><h1>Page</h1>",
+    );
+    pages.answers("GET", "/favicon.ico", 204, "", "");
+    let found = |state: &str| {
+        browser.go(&format!("{allowed}/"));
+        browser.set_permission("loopback-network", state);
+        browser.go(&format!("{allowed}/page"));
+        let end = Instant::now() + TIMEOUT;
+        while browser.ask("globalThis.found === undefined") == true {
+            assert!(Instant::now() < end, "{state}: neither ready nor rejected");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        browser.ask("found")
+    };
+    let denied = found("denied");
+    let message = denied[0].as_str().unwrap_or_default();
+    assert!(message.contains("grant the page the permission \"loopback-network\""), "{denied}");
+    assert_eq!(denied[1], "loopback-network");
+    assert_eq!(found("granted"), "ready");
+    let url = format!("{}/http/127.0.0.1:{}/feed", gateway.url, server.port);
+    browser.ask(&format!(
+        "(() => {{ globalThis.read = undefined; fetch('{url}', {{ headers: {{ 'X-Mine': '1' }} }})\
+         .then((told) => told.text()).then((text) => {{ globalThis.read = text; }}, \
+         (error) => {{ globalThis.read = error.name; }}); }})()"
+    ));
+    let end = Instant::now() + TIMEOUT;
+    while browser.ask("globalThis.read === undefined") == true {
+        assert!(Instant::now() < end, "{url} is not answered");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(browser.ask("read"), feed(""));
+}

@@ -109,8 +109,12 @@ declare namespace bitsy {
     build(): Subscription;
   }
 
-  /** Reason why the gateway refused a request; `status` is the HTTP status, or 0 if there was no response. */
+  /**
+   * Reason why the gateway refused a request; `status` is the HTTP status, or 0 if there was no response. `permission` is
+   * the name of the permission that the browser denies the page, such as `loopback-network`, or null.
+   */
   interface GatewayError extends globalThis.Error {
     readonly status: number;
+    readonly permission: string | null;
   }
 }

@@ -463,10 +463,11 @@
   // ---- Requests and messages ---------------------------------------------------------------------------
 
   class GatewayError extends globalThis.Error {
-    constructor(status, message) {
+    constructor(status, message, permission = null) {
       super(message);
       this.name = "GatewayError";
       this.status = status;
+      this.permission = permission;
     }
   }
 
@@ -584,9 +585,56 @@
   // Number of failed attempts at a gateway that runs, after which it counts as one that refuses this page.
   const MAX_REFUSALS = 2;
 
+  // Requests to this machine or its local network, which a page of the public web may make only with a permission of
+  // the person. The person grants it for the address space that the address of the gateway shows.
+  function addressSpace() {
+    const host = new URL(control).hostname;
+    if (/^(127\.|\[::1\]$|localhost$|.*\.localhost$)/.test(host)) return "loopback";
+    return /^(10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|\[f[cd]|\[fe[89ab]|.*\.local$)/.test(host) ? "local" : null;
+  }
+
+  // Adds the address space to a request, if the browser knows it.
+  function spaced(request) {
+    const targetAddressSpace = addressSpace();
+    try {
+      if (targetAddressSpace && new Request(control, { targetAddressSpace }).targetAddressSpace === targetAddressSpace) {
+        return { ...request, targetAddressSpace };
+      }
+    } catch {
+      // Earlier versions have other names.
+    }
+    return request;
+  }
+
+  // Returns the permission that the browser denies this page. Browsers before Chromium 145 have one for both spaces.
+  async function deniedPermission() {
+    const space = addressSpace();
+    for (const name of space ? [`${space}-network`, "local-network-access"] : []) {
+      try {
+        const { state } = await globalThis.navigator.permissions.query({ name });
+        return state === "denied" ? name : null;
+      } catch {
+        // The browser does not have this permission.
+      }
+    }
+    return null;
+  }
+
+  // Returns an error for a gateway from which there is no response.
+  async function unreachable() {
+    const permission = await deniedPermission();
+    let why = `the gateway at ${control} does not respond`;
+    if (permission) {
+      why = `the browser does not let this page reach the gateway at ${control}: grant the page the permission ` +
+        `"${permission}" in the settings of the site` +
+        (globalThis.isSecureContext === false ? ", which only pages with https:// can have" : "");
+    }
+    return new GatewayError(0, why, permission);
+  }
+
   const gateway = {
     async send(method, path, body) {
-      const request = { method, credentials: "omit", headers: {}, cache: "no-store" };
+      const request = spaced({ method, credentials: "omit", headers: {}, cache: "no-store" });
       if (body !== undefined) {
         request.headers["content-type"] = "application/json";
         request.body = JSON.stringify(body);
@@ -606,9 +654,9 @@
     let refusals = 0;
     for (let failures = 0; ; failures += 1) {
       try {
-        const answer = await fetch(`${control}/events?page=${page}`, {
+        const answer = await fetch(`${control}/events?page=${page}`, spaced({
           credentials: "omit", cache: "no-store", headers: { accept: "text/event-stream" },
-        });
+        }));
         if (answer.status >= 400 && answer.status < 500 && answer.status !== 429) {
           const said = await answer.json().catch(() => null);
           return refused(new GatewayError(answer.status, said?.detail ?? `the gateway answered ${answer.status}`));
@@ -624,9 +672,9 @@
           return refused(new GatewayError(403, `the gateway at ${control} does not allow this page: start it with --allow-origin`));
         }
         if (failures === MAX_FAILURES) {
-          const why = `the gateway at ${control} does not respond`;
-          console.warn(`bitsy: ${why}`);
-          refused(new GatewayError(0, why));
+          const why = await unreachable();
+          console.warn(`bitsy: ${why.message}`);
+          refused(why);
         }
       }
       const pause = Math.min(200 * 2 ** Math.min(failures, 8), 10_000);
@@ -636,7 +684,7 @@
 
   async function isThere() {
     try {
-      return (await fetch(`${control}/bitsy.webidl`, { cache: "no-store" })).ok;
+      return (await fetch(`${control}/bitsy.webidl`, spaced({ cache: "no-store" }))).ok;
     } catch {
       return false;
     }
@@ -813,6 +861,7 @@
         await ready;
         return bitsy;
       }
+      console.warn(`bitsy: ${(await unreachable()).message}`);
     }
     peer = worker;
     try {

@@ -64,6 +64,11 @@ impl Browser {
         ])
     }
 
+    /// Starts a browser that counts an authority as one of the public web, although its address is local.
+    pub(crate) fn counting_as_public(authority: &str) -> Option<Self> {
+        Self::start_with(&[&format!("--ip-address-space-overrides={authority}=public")])
+    }
+
     fn start_with(arguments: &[&str]) -> Option<Self> {
         if !has("chromedriver") || !has("chromium") {
             return None;
@@ -113,6 +118,11 @@ impl Browser {
             assert!(Instant::now() < end, "{url} is not loaded");
             std::thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    /// Sets the permission of the open page: `granted`, `denied` or `prompt`.
+    pub(crate) fn set_permission(&self, name: &str, state: &str) {
+        self.post("/permissions", &json!({ "descriptor": { "name": name }, "state": state }));
     }
 
     /// Presses keys in sequence.

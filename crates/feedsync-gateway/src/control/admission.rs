@@ -28,9 +28,12 @@ use crate::programs;
 /// Relation between the requesting page and this origin, set by browsers.
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Response field that lets a page of the public web access the private network; browsers ask for it in a
-/// preflight.
-const PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-allow-private-network");
+/// Field by which browsers ask in a preflight whether a page of the public web may access the private network, and
+/// the field of the response (Private Network Access). Newer browsers ask the person instead.
+const PRIVATE_NETWORK: [HeaderName; 2] = [
+    HeaderName::from_static("access-control-request-private-network"),
+    HeaderName::from_static("access-control-allow-private-network"),
+];
 
 /// Maximum number of digits in the instance name that a page chooses.
 const MAX_INSTANCE_DIGITS: usize = 64;
@@ -63,7 +66,7 @@ pub(crate) async fn admit(
     };
     if let RequestSource::Allowed(origin) = origin {
         let mut answer = if is_preflight(&request) {
-            preflight()
+            preflight(request.headers())
         } else {
             let caller = page(&origin, &request);
             request.extensions_mut().insert(caller);
@@ -208,13 +211,16 @@ fn is_preflight(request: &Request) -> bool {
         && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-fn preflight() -> Response {
+fn preflight(requested: &HeaderMap) -> Response {
     let mut answer = answer::nothing();
+    let [asks, allows] = PRIVATE_NETWORK;
+    if requested.get(asks).is_some_and(|value| value == "true") {
+        answer.headers_mut().insert(allows, HeaderValue::from_static("true"));
+    }
     let fixed = [
         (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PUT, PATCH, DELETE"),
         (header::ACCESS_CONTROL_ALLOW_HEADERS, "authorization, content-type"),
         (header::ACCESS_CONTROL_MAX_AGE, "600"),
-        (PRIVATE_NETWORK, "true"),
     ];
     for (name, value) in fixed {
         answer.headers_mut().insert(name, HeaderValue::from_static(value));

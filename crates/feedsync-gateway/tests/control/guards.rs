@@ -119,6 +119,13 @@ async fn pages_of_allowed_origins_are_admitted_with_cors_headers() {
     assert!(answer.header(header::ACCESS_CONTROL_ALLOW_HEADERS).contains("content-type"));
     assert_eq!(answer.header("access-control-allow-private-network"), "true");
     assert_eq!(answer.header(header::ACCESS_CONTROL_ALLOW_CREDENTIALS), "");
+    let answer = world.send(Method::OPTIONS, "/subscriptions/1", &preflight[..3], "").await;
+    assert_eq!(answer.header("access-control-allow-private-network"), "");
+    let [host, _, method, private] = preflight;
+    let other = [host, ("origin", "https://other.example.org"), method, private];
+    let answer = world.send(Method::OPTIONS, "/subscriptions/1", &other, "").await;
+    assert_eq!(answer.header("access-control-allow-private-network"), "");
+    assert_eq!(answer.status, 403);
     for origin in ["https://app.example.org", "http://localhost:3000"] {
         let answer = world.page(origin, Method::GET, "/subscriptions", Value::Null).await;
         assert_eq!(answer.header(header::ACCESS_CONTROL_ALLOW_ORIGIN), origin);

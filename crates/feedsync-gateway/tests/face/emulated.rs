@@ -175,9 +175,13 @@ async fn in_reverse_mode_forbidden_pages_can_read_nothing() {
     let (origin, gateway) = mounted().await;
     let [method, fields] = asks("GET");
     for other in [OTHER, "Origin: null"] {
-        for (verb, headers) in [("GET", vec![other]), ("OPTIONS", vec![other, &method, &fields])] {
+        let private = "Access-Control-Request-Private-Network: true";
+        for (verb, headers) in
+            [("GET", vec![other]), ("OPTIONS", vec![other, &method, &fields, private])]
+        {
             let answer = gateway.ask(verb, "/o/a", &headers).await;
             assert_eq!(answer.status(), 403);
+            assert_eq!(answer.values("access-control-allow-private-network"), [""; 0]);
             assert_eq!(answer.values("access-control-allow-origin"), [""; 0]);
         }
     }
