@@ -32,6 +32,15 @@ pub struct ProxyStyle {
     pub name: String,
     /// Its element as written, with the declarations that it needs.
     pub element: String,
+    /// Its attributes without a namespace, by name.
+    pub attributes: Vec<(String, String)>,
+}
+
+impl ProxyStyle {
+    /// Returns the value of an attribute without a namespace.
+    pub fn attribute(&self, name: &str) -> Option<&str> {
+        self.attributes.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
 }
 
 /// Reads a configuration. The namespaces are in document order, which has no meaning.
@@ -90,6 +99,15 @@ impl Configuration<'_, '_> {
                 iri => format!("{{{iri}}}{}", child.local()),
             },
             element: self.text[child.span()].to_owned(),
+            attributes: child
+                .attributes()
+                .iter()
+                .filter(|attribute| attribute.namespace() == Namespace::NONE)
+                .map(|attribute| {
+                    let value = attribute.value(self.text).into_owned();
+                    (attribute.local(self.text).to_owned(), value)
+                })
+                .collect(),
         };
         let styles: Vec<ProxyStyle> = element.children().map(style).collect();
         if styles.is_empty() {
@@ -153,6 +171,8 @@ mod tests {
             .map(|namespace| namespace.styles.iter().map(|style| &*style.name).collect())
             .collect();
         assert_eq!(names, [vec!["plain", "{urn:x}z"], vec!["plain"]]);
+        let plain = &read[0].styles[0];
+        assert_eq!((plain.attribute("a"), plain.attribute("b")), (Some("1"), None));
     }
 
     #[test]

@@ -15,6 +15,15 @@ use sha2::{Digest as _, Sha256};
 
 use crate::target::{Mount, Reachable};
 
+/// Maps the addresses in documents, one by one.
+pub(crate) trait AddressMap {
+    /// Returns the address that an application gets instead of the server's, or `None` if it stays.
+    fn shown(&self, address: WrittenAddress<'_>) -> Option<String>;
+
+    /// Returns the server's address for one that an application sends, or `None` if it stays.
+    fn original(&self, address: WrittenAddress<'_>) -> Option<String>;
+}
+
 /// Number of the rules in this module. Other rules give other documents, which need other entity tags.
 const RULES: &str = "1";
 
@@ -36,46 +45,6 @@ impl Links {
     /// Creates the map for the origin of an address, and for a gateway that the application names `host`.
     pub(crate) fn new(host: &str, origin: Location, reachable: Reachable) -> Self {
         Self { gateway: format!("http://{host}/"), origin, reachable }
-    }
-
-    /// Returns the address that an application gets instead of the origin's, or `None` if it stays.
-    pub(crate) fn shown(&self, address: WrittenAddress<'_>) -> Option<String> {
-        let text = address.text();
-        let location: Option<Location> = if is_absolute(&text) { text.parse().ok() } else { None };
-        let leads = location.as_ref().filter(|location| self.leads(location));
-        if let Some(shown) = leads.and_then(|location| self.replaced(address, location)) {
-            let back = self.original(WrittenAddress { raw: &shown, ..address });
-            if back.as_deref() == Some(address.raw) {
-                return Some(shown);
-            }
-        }
-        let is_ambiguous = || self.original(address).is_some();
-        (leads.is_some() || is_ambiguous()).then(|| format!("{}{}", self.gateway, address.raw))
-    }
-
-    /// Returns the origin's address for one that an application sends, or `None` if it stays.
-    pub(crate) fn original(&self, address: WrittenAddress<'_>) -> Option<String> {
-        let WrittenAddress { raw, notation } = address;
-        let (slash, rest) = slashes(notation).into_iter().find_map(|slash| {
-            Some((slash, raw.strip_prefix(&*spelled(&self.gateway, notation, slash))?))
-        })?;
-        if is_absolute(&WrittenAddress { raw: rest, notation }.text()) {
-            return Some(rest.to_owned());
-        }
-        let (first, rest) = rest.split_once(slash)?;
-        if let Some(mount) = self.reachable.mount(first) {
-            let base = spelled(mount.base().as_str(), notation, slash);
-            return Some(match rest == NO_PATH && is_root(mount) {
-                true => base.strip_suffix(slash)?.to_owned(),
-                false => format!("{base}{rest}"),
-            });
-        }
-        if !matches!(first, "http" | "https") || rest.is_empty() || rest.starts_with(DELIMITERS) {
-            return None;
-        }
-        let no_path = rest.strip_suffix(NO_PATH).and_then(|rest| rest.strip_suffix(slash));
-        let rest = no_path.filter(|authority| !authority.contains(DELIMITERS)).unwrap_or(rest);
-        Some(format!("{first}:{slash}{slash}{rest}"))
     }
 
     /// Mark of the rules and mounts that determine the shown addresses, for entity tags: eight hexadecimal digits.
@@ -118,11 +87,51 @@ impl Links {
     }
 }
 
+impl AddressMap for Links {
+    fn shown(&self, address: WrittenAddress<'_>) -> Option<String> {
+        let text = address.text();
+        let location: Option<Location> = if is_absolute(&text) { text.parse().ok() } else { None };
+        let leads = location.as_ref().filter(|location| self.leads(location));
+        if let Some(shown) = leads.and_then(|location| self.replaced(address, location)) {
+            let back = self.original(WrittenAddress { raw: &shown, ..address });
+            if back.as_deref() == Some(address.raw) {
+                return Some(shown);
+            }
+        }
+        let is_ambiguous = || self.original(address).is_some();
+        (leads.is_some() || is_ambiguous()).then(|| format!("{}{}", self.gateway, address.raw))
+    }
+
+    fn original(&self, address: WrittenAddress<'_>) -> Option<String> {
+        let WrittenAddress { raw, notation } = address;
+        let (slash, rest) = slashes(notation).into_iter().find_map(|slash| {
+            Some((slash, raw.strip_prefix(&*spelled(&self.gateway, notation, slash))?))
+        })?;
+        if is_absolute(&WrittenAddress { raw: rest, notation }.text()) {
+            return Some(rest.to_owned());
+        }
+        let (first, rest) = rest.split_once(slash)?;
+        if let Some(mount) = self.reachable.mount(first) {
+            let base = spelled(mount.base().as_str(), notation, slash);
+            return Some(match rest == NO_PATH && is_root(mount) {
+                true => base.strip_suffix(slash)?.to_owned(),
+                false => format!("{base}{rest}"),
+            });
+        }
+        if !matches!(first, "http" | "https") || rest.is_empty() || rest.starts_with(DELIMITERS) {
+            return None;
+        }
+        let no_path = rest.strip_suffix(NO_PATH).and_then(|rest| rest.strip_suffix(slash));
+        let rest = no_path.filter(|authority| !authority.contains(DELIMITERS)).unwrap_or(rest);
+        Some(format!("{first}:{slash}{slash}{rest}"))
+    }
+}
+
 /// Characters after the authority of an address.
 const DELIMITERS: [char; 4] = ['/', '\\', '?', '#'];
 
 /// Spellings of a slash that are replaced. Many programs write it with an escape in JSON.
-fn slashes(notation: Notation) -> Vec<&'static str> {
+pub(crate) fn slashes(notation: Notation) -> Vec<&'static str> {
     match notation {
         Notation::Json => vec!["\\/", "/"],
         Notation::Markup | Notation::CData => vec!["/"],
@@ -130,7 +139,7 @@ fn slashes(notation: Notation) -> Vec<&'static str> {
 }
 
 /// An address in a notation. A valid address has neither quotes for attributes in `"` nor control characters.
-fn spelled<'a>(address: &'a str, notation: Notation, slash: &str) -> Cow<'a, str> {
+pub(crate) fn spelled<'a>(address: &'a str, notation: Notation, slash: &str) -> Cow<'a, str> {
     match notation {
         Notation::Json if slash != "/" => Cow::Owned(address.replace('/', slash)),
         Notation::Markup if address.contains(['&', '\'']) => {

@@ -41,12 +41,14 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::config::{Config, Limits};
 use crate::driver::Driver;
+use crate::mapped::Mapped;
 use crate::programs;
 use crate::target::{Addresses, Mode, Newsreader, Target, TargetError};
 use crate::upstream::{Origins, PSEUDONYM, RootsError, Upstream, UpstreamError, append_via};
 
 pub use crate::page_origin::{PageOrigin, PageOriginError};
 pub use body::{Body, BodyError};
+pub(crate) use references::in_link;
 pub(crate) use serve::listen;
 pub use serve::{ServeError, Serving, serve, serve_with};
 pub(crate) use timeout_body::TimeoutBody;
@@ -110,7 +112,7 @@ impl Proxy {
             allow_origins: config.allow_origins.clone().into(),
             limits: config.limits,
             newsreaders: config.newsreaders.clone().into(),
-            links: config.rewrites_links.then(|| links::permits(&config.limits)),
+            links: config.rewrites_links.then(|| crate::rewrite::permits(&config.limits)),
             tunnels: Arc::new(Semaphore::new(config.limits.tunnels)),
             driver: None,
             feeds: Arc::default(),
@@ -225,7 +227,17 @@ impl Proxy {
         mut request: Request<Body>,
     ) -> Result<Response<Body>, UpstreamError> {
         *request.uri_mut() = Uri::from(target.path.clone());
-        let mut response = self.upstream.send(target, request).await?;
+        let mapping = self
+            .driver
+            .as_ref()
+            .and_then(|driver| driver.inspect(|state| state.mapping_of(&target.location).cloned()));
+        let mut response = match mapping {
+            Some(mapping) => {
+                let mapped = Mapped::new(mapping, &target.location);
+                Box::pin(mapped.send(&self.upstream, request)).await?
+            }
+            None => self.upstream.send(target, request).await?,
+        };
         let received = response.version();
         *response.version_mut() = Version::HTTP_11;
         response.extensions_mut().insert(recode::KeepsCoding);

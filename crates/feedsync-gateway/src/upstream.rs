@@ -27,6 +27,7 @@ use http::{Request, Response, Uri, Version};
 use hyper::body::Body as _;
 use rustls::pki_types::CertificateDer;
 use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
 
 use crate::config::Limits;
 use crate::programs;
@@ -52,6 +53,8 @@ pub struct Upstream {
     pool: Arc<Pool>,
     limits: Limits,
     hubs: Option<LocalHubs>,
+    /// Permits for documents whose addresses are mapped.
+    pub(crate) documents: Arc<Semaphore>,
 }
 
 /// Settings of an upstream besides the limits.
@@ -75,7 +78,13 @@ impl Upstream {
         let tls = tls::connector(origins.roots)?;
         let connector = Connector::new(addresses, origins.resolver, tls, limits);
         let (connector, pool) = (Arc::new(connector), Arc::new(Pool::new(limits)));
-        Ok(Self { connector, pool, limits, hubs: None })
+        let documents = crate::rewrite::permits(&limits);
+        Ok(Self { connector, pool, limits, hubs: None, documents })
+    }
+
+    /// Limits for each message.
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits
     }
 
     /// Adds hubs to which requests of programs of this machine send their proof.

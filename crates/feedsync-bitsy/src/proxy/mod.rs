@@ -4,28 +4,36 @@
 //! Each style has its own file and a variant of [`Style`].
 
 mod cross_domain;
+mod mapped;
 
-use feedsync_formats::{ProxyNamespace, ReadError, ReadOptions, read_proxy_configuration};
+use feedsync_formats::{
+    ProxyNamespace, ProxyStyle, ReadError, ReadOptions, read_proxy_configuration,
+};
 use http::header::{HeaderMap, HeaderValue};
 use http::{Method, Response};
 
 use crate::location::{Location, LocationError};
+
+pub use mapped::Mapping;
 
 /// A style of proxy that is emulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Style {
     /// A cross-domain proxy, for pages of other origins than the server's.
     CrossDomain,
+    /// A proxy that forwards requests to another server.
+    Mapped,
 }
 
 impl Style {
     /// All emulated styles, in the order of `supportedProxies`.
-    pub const ALL: [Self; 1] = [Self::CrossDomain];
+    pub const ALL: [Self; 2] = [Self::CrossDomain, Self::Mapped];
 
     /// Name of the style, `{namespace}local`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::CrossDomain => cross_domain::NAME,
+            Self::Mapped => mapped::NAME,
         }
     }
 
@@ -39,6 +47,7 @@ impl Style {
     pub fn answer(self, method: &Method, headers: &HeaderMap) -> Option<Response<()>> {
         match self {
             Self::CrossDomain => cross_domain::answer(method, headers),
+            Self::Mapped => None,
         }
     }
 
@@ -47,6 +56,7 @@ impl Style {
     pub fn adopt(self, headers: &mut HeaderMap, page: Option<&HeaderValue>) {
         match self {
             Self::CrossDomain => cross_domain::adopt(headers, page),
+            Self::Mapped => {}
         }
     }
 }
@@ -59,6 +69,8 @@ pub struct Configuration(Vec<Emulated>);
 struct Emulated {
     prefix: Location,
     style: Style,
+    /// Mapping of the style that has one.
+    mapping: Option<Mapping>,
 }
 
 /// Reason why a configuration is invalid.
@@ -89,6 +101,18 @@ pub enum ConfigurationError {
         prefix: String,
         /// Prefix of the first namespace.
         other: String,
+    },
+    /// The element of a style is invalid.
+    #[error("line {line}, column {column}: the style of the prefix {prefix}: {message}")]
+    Element {
+        /// Line of the namespace.
+        line: u32,
+        /// Column of the namespace.
+        column: u32,
+        /// Prefix of the namespace.
+        prefix: String,
+        /// Description of the fault.
+        message: String,
     },
     /// None of the styles of a namespace is supported.
     #[error(
@@ -124,20 +148,38 @@ impl Configuration {
                 let (prefix, other) = (prefix.to_string(), other.prefix.to_string());
                 return Err(ConfigurationError::Overlap { line, column, prefix, other });
             }
-            let Some(style) = styles.iter().find_map(|style| Style::named(&style.name)) else {
+            let known = |style: &ProxyStyle| Some((Style::named(&style.name)?, style.clone()));
+            let Some((style, element)) = styles.iter().find_map(known) else {
                 let names: Vec<String> = styles.into_iter().map(|style| style.name).collect();
                 let (prefix, styles) = (prefix.to_string(), names.join(", "));
                 return Err(ConfigurationError::Style { line, column, prefix, styles });
             };
-            emulated.push(Emulated { prefix, style });
+            let mapping = match style {
+                Style::CrossDomain => None,
+                Style::Mapped => {
+                    Some(mapped::read(&element, &prefix, address).map_err(|message| {
+                        let prefix = prefix.to_string();
+                        ConfigurationError::Element { line, column, prefix, message }
+                    })?)
+                }
+            };
+            emulated.push(Emulated { prefix, style, mapping });
         }
         Ok(Self(emulated))
     }
 
     /// Style for a request, by its address. It is determined before any other handling (2.3).
     pub fn style_of(&self, request: &Location) -> Option<Style> {
-        let found = self.0.iter().find(|one| request.as_str().starts_with(one.prefix.as_str()));
-        found.map(|one| one.style)
+        self.of(request).map(|one| one.style)
+    }
+
+    /// Mapping for a request, by its address, if its style has one.
+    pub fn mapping_of(&self, request: &Location) -> Option<&Mapping> {
+        self.of(request)?.mapping.as_ref()
+    }
+
+    fn of(&self, request: &Location) -> Option<&Emulated> {
+        self.0.iter().find(|one| request.as_str().starts_with(one.prefix.as_str()))
     }
 }
 
@@ -194,5 +236,20 @@ mod tests {
         let refused = read(&[("mailto:a@b", XD)]).unwrap_err();
         assert!(matches!(refused, ConfigurationError::Prefix { line: 2, .. }), "{refused}");
         assert!(matches!(read(&[]), Err(ConfigurationError::Read(_))));
+        let foreign = "map xmlns=\"urn:feedsync:1\" to=\"http://b/\"";
+        let refused = read(&[("http://a/", foreign)]).unwrap_err().to_string();
+        assert!(refused.contains("line 2") && refused.contains("http://a/"), "{refused}");
+    }
+
+    #[test]
+    fn a_prefix_may_be_mapped_to_another_server() {
+        let map = "map xmlns=\"urn:feedsync:1\" to=\"http://atom.example/a&amp;b/\"";
+        let read = read(&[("data/", map), ("feeds/", XD)]).unwrap();
+        let at = |text: &str| text.parse::<Location>().unwrap();
+        let requested = at("http://example.org/app/data/1");
+        assert_eq!(read.style_of(&requested), Some(Style::Mapped));
+        let mapped = read.mapping_of(&requested).unwrap().server_address(&requested);
+        assert_eq!(mapped, Some(at("http://atom.example/a&b/1")));
+        assert_eq!(read.mapping_of(&at("http://example.org/app/feeds/1")), None);
     }
 }

@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tracing::Instrument as _;
 
 use super::{Driver, DriverError, MAX_INLINE_BYTES};
+use crate::mapped::Mapped;
 use crate::proxy::Body;
 use crate::store::{PinnedContent, StoreError};
 use crate::upstream::{Upstream, UpstreamError};
@@ -245,7 +246,14 @@ impl Driver {
         let mut request = Request::new(body);
         *request.method_mut() = method.clone();
         *request.headers_mut() = headers;
-        let response = match upstream.send_own(&location, &source, request).await {
+        let mapping = self.inspect(|state| state.mapping_of(&location).cloned());
+        let sent = match mapping {
+            Some(mapping) => {
+                Box::pin(Mapped::new(mapping, &location).send(upstream, request)).await
+            }
+            None => upstream.send_own(&location, &source, request).await,
+        };
+        let response = match sent {
             Ok(response) => response,
             Err(error) => {
                 tracing::debug!(%error, origin = location.origin(), "no response from the origin server");

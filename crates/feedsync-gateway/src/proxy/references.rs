@@ -2,7 +2,7 @@
 //! Malformed fields stay unchanged.
 
 /// Rewrites the targets and anchors of a `Link`. References for which `change` returns `None` stay.
-pub(super) fn in_link(text: &str, change: impl Fn(&str) -> Option<String>) -> String {
+pub(crate) fn in_link(text: &str, change: impl Fn(&str) -> Option<String>) -> String {
     let mut changed = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(['<', '"']) {

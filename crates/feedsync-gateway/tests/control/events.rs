@@ -195,7 +195,7 @@ async fn stream_begins_with_the_current_state_and_repeats_no_past_events() {
         (&all["subscriptions"][0]["state"], &all["errors"]),
         (&json!("PAUSED"), &json!(["1"]))
     );
-    assert_eq!(all["proxies"], json!(["{http://purl.org/BITSY/xdp}xd"]));
+    assert_eq!(all["proxies"], json!(["{http://purl.org/BITSY/xdp}xd", "{urn:feedsync:1}map"]));
     assert_eq!(follower.next().await.0, "error");
     assert_eq!(follower.next().await.0, "filled");
     world.program(Method::POST, "/subscriptions/1/pause", Value::Null).await.ok(200);

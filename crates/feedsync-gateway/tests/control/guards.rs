@@ -152,7 +152,11 @@ async fn the_binding_is_for_everybody_and_knows_its_gateway() {
     assert_eq!((answer.status, answer.header(header::ACCESS_CONTROL_ALLOW_ORIGIN)), (200, "*"));
     assert_eq!(answer.header("cross-origin-resource-policy"), "cross-origin");
     assert!(answer.text.contains("const CONTROL = \"http://localhost:5024\";"));
-    assert!(answer.text.contains("const PROXIES = [\"{http://purl.org/BITSY/xdp}xd\"];"));
+    assert!(
+        answer.text.contains(
+            "const PROXIES = [\"{http://purl.org/BITSY/xdp}xd\",\"{urn:feedsync:1}map\"];"
+        )
+    );
     assert!(!answer.text.contains(&world.token));
     for (path, holds) in [
         ("/bitsy.webidl", "interface SubscriptionBuilder"),
@@ -194,7 +198,7 @@ async fn missing_objects_and_impossible_requests_are_problems() {
     }
     assert_eq!(
         world.program(Method::GET, "/proxies", Value::Null).await.ok(200),
-        json!(["{http://purl.org/BITSY/xdp}xd"])
+        json!(["{http://purl.org/BITSY/xdp}xd", "{urn:feedsync:1}map"])
     );
 }
 

@@ -9,6 +9,7 @@ mod fidelity;
 mod framing;
 mod kept;
 mod linked;
+mod mapped;
 mod pages;
 mod proxy;
 mod random;

@@ -6,7 +6,7 @@ use crate::interceptor::state::State;
 use crate::interceptor::step::{Change, Step};
 use crate::interceptor::stored_subscription::{StoredSubscription, SubscriptionId};
 use crate::location::Location;
-use crate::proxy::Style;
+use crate::proxy::{Mapping, Style};
 use crate::relation::Relation;
 use crate::subscription::builder::SubscriptionRequest;
 use crate::subscription::state::State as SubscriptionState;
@@ -213,6 +213,11 @@ impl State {
     /// Proxy style for requests to an address, if a proxy is emulated there (2.3).
     pub fn style_of(&self, location: &Location) -> Option<Style> {
         self.proxies.values().find_map(|proxy| proxy.style_of(location))
+    }
+
+    /// Mapping for requests to an address, if a proxy that forwards them is emulated there (2.3).
+    pub fn mapping_of(&self, location: &Location) -> Option<&Mapping> {
+        self.proxies.values().find_map(|proxy| proxy.mapping_of(location))
     }
 
     fn change(

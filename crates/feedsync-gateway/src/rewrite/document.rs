@@ -9,11 +9,11 @@ use http::header::{self, HeaderMap};
 use http_body_util::{BodyExt as _, BodyStream, StreamBody};
 use hyper::body::Frame;
 
-use crate::proxy::body::{Body, BodyError};
+use crate::proxy::{Body, BodyError};
 
 /// Type of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// A feed, or XML that may be one.
     Feed,
     /// JSON that may be a JSON Feed. Much other JSON is streamed and must not be delayed.
@@ -39,20 +39,20 @@ const JSON_FEED: &[u8] = b"jsonfeed.org";
 
 /// Content coding of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Coding {
+pub(crate) enum Coding {
     Identity,
     Gzip,
 }
 
 impl Coding {
-    pub(super) fn is_packed(self) -> bool {
+    pub(crate) fn is_packed(self) -> bool {
         self == Self::Gzip
     }
 }
 
 impl Kind {
     /// Returns the type of a message's document, if addresses may be replaced in it.
-    pub(super) fn of(headers: &HeaderMap) -> Option<Self> {
+    pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
         let value = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
         let essence = value.split(';').next().unwrap_or_default().trim();
         let is = |known: &str| essence.eq_ignore_ascii_case(known);
@@ -64,7 +64,7 @@ impl Kind {
 }
 
 /// Returns the coding of a message, or `None` for one that the gateway does not read.
-pub(super) fn coding(headers: &HeaderMap) -> Option<Coding> {
+pub(crate) fn coding(headers: &HeaderMap) -> Option<Coding> {
     let mut values = headers.get_all(header::CONTENT_ENCODING).iter();
     match (values.next(), values.next()) {
         (None, _) => Some(Coding::Identity),
@@ -79,7 +79,7 @@ pub(super) fn coding(headers: &HeaderMap) -> Option<Coding> {
 
 /// Reads a body to its end. A body that is too large, or does not begin as a document of this type, is returned with
 /// what was read before it.
-pub(super) async fn read_begun(
+pub(crate) async fn read_begun(
     mut body: Body,
     kind: Kind,
     limit: usize,
@@ -103,7 +103,7 @@ pub(super) async fn read_begun(
 }
 
 /// Returns a document without its coding, or `None` if it is damaged or too large.
-pub(super) fn unpacked(bytes: &Bytes, coding: Coding, limit: usize) -> Option<Bytes> {
+pub(crate) fn unpacked(bytes: &Bytes, coding: Coding, limit: usize) -> Option<Bytes> {
     if coding == Coding::Identity {
         return Some(bytes.clone());
     }
