@@ -103,7 +103,7 @@ export class Collection<T extends object = Record<string, unknown>> {
    * @throws {HubFailed} for all other failures of the hub.
    */
   sync(address: string | URL, options?: SyncOptions): Promise<SyncReport>;
-  /** All items, and then each change, whoever makes it: this page, a sync, or another tab. Several changes of one item may be one. */
+  /** All items, and then each change: of this page, a sync, or another tab. Several changes of one item may be one. */
   watch(options?: { signal?: AbortSignal }): AsyncGenerator<Change<T>, void, void>;
 }
 
