@@ -4,7 +4,8 @@
 //! - [`browser_policy`] sets the headers that keep browsers from running stored content.
 //! - [`named_host`], [`is_loopback`] and [`is_from_other_site`] tell who sends a request, and [`is_forwarded`]
 //!   whether through a proxy.
-//! - [`range`](mod@range) and [`listed_tags`] read conditions and ranges, and [`partial_content`] refuses
+//! - [`range`](mod@range), [`conditions`] and [`listed_tags`] decide about conditions and ranges, without the feature
+//!   `server`, too; [`partial_content`] refuses
 //!   partial uploads.
 //! - [`WriteTimeoutStream`] closes connections whose peer stopped reading.
 //! - [`Cookie`] is a cookie of a session, and [`pages`] has the building blocks of HTML pages.
@@ -35,23 +36,40 @@
 //! assert_eq!(response.headers()["content-range"], "bytes */5");
 //! ```
 
+#[cfg(feature = "server")]
 pub mod browser_policy;
+pub mod conditions;
+#[cfg(feature = "server")]
 mod cookie;
 mod entity_tags;
+#[cfg(feature = "server")]
 mod forwarded;
+#[cfg(feature = "server")]
 mod host;
+#[cfg(feature = "server")]
 mod local_hubs;
+#[cfg(feature = "server")]
 pub mod pages;
+#[cfg(feature = "server")]
 pub mod partial_content;
+#[cfg(feature = "server")]
 mod problem;
 pub mod range;
+#[cfg(feature = "server")]
 pub mod request_id;
+#[cfg(feature = "server")]
 mod write_timeout;
 
+#[cfg(feature = "server")]
 pub use cookie::Cookie;
 pub use entity_tags::{ListedTag, listed_tags};
+#[cfg(feature = "server")]
 pub use forwarded::is_forwarded;
+#[cfg(feature = "server")]
 pub use host::{is_from_other_site, is_loopback, named_host};
+#[cfg(feature = "server")]
 pub use local_hubs::{HubRegistration, LOCAL_PROOF, LocalHubs, LocalProof};
+#[cfg(feature = "server")]
 pub use problem::{Problem, ProblemDescription};
+#[cfg(feature = "server")]
 pub use write_timeout::WriteTimeoutStream;

@@ -4,9 +4,17 @@
 use std::ops::Range;
 use std::time::SystemTime;
 
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+#[cfg(feature = "server")]
+use http::StatusCode;
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 
+#[cfg(feature = "server")]
 use crate::problem::Problem;
+
+/// Header fields that describe the bytes of a complete response, and so are omitted from a partial one (RFC 9530
+/// 2).
+const COMPLETE_RESPONSE_HEADERS: [HeaderName; 2] =
+    [HeaderName::from_static("content-digest"), HeaderName::from_static("content-md5")];
 
 /// Requested part of a representation.
 #[derive(Debug, PartialEq, Eq)]
@@ -64,7 +72,25 @@ pub fn content_range(part: &Range<u64>, length: u64) -> HeaderValue {
     header_value(format!("bytes {}-{}/{length}", part.start, part.end.saturating_sub(1)))
 }
 
+/// Changes the headers of a complete response of so many bytes to those of its part.
+pub fn part_headers(headers: &mut HeaderMap, range: &RequestedRange, length: u64) {
+    let value = match range {
+        RequestedRange::Whole => return,
+        RequestedRange::Part(part) => content_range(part, length),
+        RequestedRange::Nothing => unsatisfied(length),
+    };
+    for name in COMPLETE_RESPONSE_HEADERS {
+        headers.remove(name);
+    }
+    headers.insert(header::CONTENT_RANGE, value);
+}
+
+fn unsatisfied(length: u64) -> HeaderValue {
+    header_value(format!("bytes */{length}"))
+}
+
 /// Response to a request for bytes past the end: 416 with the length.
+#[cfg(feature = "server")]
 pub fn unsatisfiable(length: u64) -> Problem {
     Problem::new(
         StatusCode::RANGE_NOT_SATISFIABLE,
@@ -72,7 +98,7 @@ pub fn unsatisfiable(length: u64) -> Problem {
         "Range not satisfiable",
         format!("the content has only {length} bytes"),
     )
-    .header(header::CONTENT_RANGE, header_value(format!("bytes */{length}")))
+    .header(header::CONTENT_RANGE, unsatisfied(length))
 }
 
 fn header_value(text: String) -> HeaderValue {

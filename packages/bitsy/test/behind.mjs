@@ -39,7 +39,10 @@ class Behind extends Origin {
     const response = await fetch(this.upstream + url, {
       method, headers: sent, body: method === "GET" || method === "HEAD" ? undefined : body, redirect: "manual",
     });
-    const bytes = Buffer.from(await response.arrayBuffer());
+    // Links repeat the host of a request, which is that of the program.
+    const received = Buffer.from(await response.arrayBuffer());
+    const isText = /xml/.test(response.headers.get("content-type") ?? "");
+    const bytes = isText ? Buffer.from(received.toString().replaceAll(this.upstream, this.url)) : received;
     // The hub answers a POST that it knows by its `Idempotency-Key` with the entry that it has.
     const made = method === "POST" ? response.headers.get("location") : undefined;
     if (method !== "GET" && response.ok && !this.made.has(made)) this.log.push(`${method} ${titleOf(body) ?? url}`);

@@ -135,7 +135,7 @@ async function forward(event, core, { id, url, headers }, body) {
   const sending = told();
   event.waitUntil(sending.catch(complain));
   const { told: result, response, bytes } = await sending;
-  if (result?.reply) return reply(core, result.reply, { method: request.method, headers: [] });
+  if (result?.reply) return reply(core, result.reply, request);
   if (!response) return Response.error();
   const { status, statusText, headers: had } = response;
   if (bytes === undefined && !WITHOUT_BODY.has(status)) return Response.error();
@@ -158,19 +158,12 @@ function statusAndHeaders(response) {
   return { status: type === "opaqueredirect" ? 301 : status, headers: named };
 }
 
-// A response of the store: whole, in part, or 304 for a page that has the current version.
-async function reply(core, { status, headers, body }, asked) {
-  const { method } = asked;
+// A response of the store: whole, in part, or without a body, as was decided.
+async function reply(core, { status, headers, body, part }, { method }) {
   const sent = new Headers(headers);
-  const wanted = new Headers(asked.headers);
   if (WITHOUT_BODY.has(status)) return new Response(null, { status, headers: sent });
   if (body?.length !== undefined || body?.composed !== undefined) {
     sent.set("content-length", String(body.length ?? body.composed));
-  }
-  const isRead = (method === "GET" || method === "HEAD") && status === 200;
-  if (isRead && isCurrent(wanted, sent)) {
-    sent.delete("content-length");
-    return new Response(null, { status: 304, headers: sent });
   }
   let bytes = null;
   if (body?.text !== undefined) bytes = body.text;
@@ -183,39 +176,11 @@ async function reply(core, { status, headers, body }, asked) {
       return problem(504, "the stored response is gone, and is fetched again");
     }
   }
-  if (isRead && method === "GET" && wanted.has("range") && !wanted.has("if-range")) {
-    return part(new Uint8Array(await new Response(bytes).arrayBuffer()), wanted.get("range"), sent);
+  if (part) {
+    bytes = new Uint8Array(await new Response(bytes).arrayBuffer()).subarray(...part);
+    sent.set("content-length", String(bytes.byteLength));
   }
   return new Response(method === "HEAD" ? null : bytes, { status, headers: sent });
-}
-
-const opaque = (tag) => tag.trim().replace(/^W\//, "");
-
-// Whether a page has the current version (RFC 9110 13.1).
-function isCurrent(wanted, current) {
-  const tag = current.get("etag");
-  if (wanted.has("if-none-match")) {
-    const held = wanted.get("if-none-match");
-    return held.trim() === "*" || (tag !== null && held.split(",").some((one) => opaque(one) === opaque(tag)));
-  }
-  const [since, modified] = [wanted.get("if-modified-since"), current.get("last-modified")].map(Date.parse);
-  return since >= modified;
-}
-
-// The requested part of a body. Several parts, and ranges that cannot be read, give the whole body.
-function part(bytes, range, headers) {
-  const [, first, last] = /^bytes=(\d*)-(\d*)$/.exec(range.trim()) ?? [];
-  if (first === undefined || (first === "" && last === "")) return new Response(bytes, { status: 200, headers });
-  const length = bytes.byteLength;
-  const start = first === "" ? Math.max(length - Number(last), 0) : Number(first);
-  const end = first === "" || last === "" ? length : Math.min(Number(last) + 1, length);
-  if (start >= length || start >= end) {
-    headers.set("content-range", `bytes */${length}`);
-    return new Response(null, { status: 416, headers });
-  }
-  headers.set("content-range", `bytes ${start}-${end - 1}/${length}`);
-  headers.set("content-length", String(end - start));
-  return new Response(bytes.subarray(start, end), { status: 206, headers });
 }
 
 function problem(status, detail) {

@@ -7,30 +7,14 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use feedsync_bitsy::interceptor::{Composed, Reply, ReplyBody};
 use feedsync_bitsy::validation::strong_last_modified;
-use feedsync_http::listed_tags;
-use feedsync_http::range::{RequestedRange, Validators, requested_range};
-use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use feedsync_http::conditions::{Condition, condition, keep_not_modified};
+use feedsync_http::range::{RequestedRange, Validators, part_headers, requested_range};
+use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, Response, StatusCode};
 
 use super::body::Body;
 use super::recode;
 use crate::store::{Opened, Reader, StoreError, Unchecked};
-
-/// Header fields of a representation that a 304 response repeats (RFC 9110 15.4.5).
-const WITH_NOT_MODIFIED: [HeaderName; 7] = [
-    header::CACHE_CONTROL,
-    header::CONTENT_LOCATION,
-    header::DATE,
-    header::ETAG,
-    header::EXPIRES,
-    header::VARY,
-    header::WARNING,
-];
-
-/// Header fields that describe the bytes of a complete response, and so are omitted from a partial one (RFC 9530
-/// 2).
-const COMPLETE_RESPONSE_HEADERS: [HeaderName; 2] =
-    [HeaderName::from_static("content-digest"), HeaderName::from_static("content-md5")];
 
 /// A response, as far as it can be built without blocking.
 pub(super) enum PreparedReply {
@@ -144,17 +128,15 @@ fn described(
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
     *response.headers_mut() = headers;
+    part_headers(response.headers_mut(), &wanted, length);
     let part = match wanted {
         RequestedRange::Whole => 0..length,
         RequestedRange::Part(part) => {
             *response.status_mut() = StatusCode::PARTIAL_CONTENT;
-            let last = part.end.saturating_sub(1);
-            ranged(response.headers_mut(), &format!("bytes {}-{last}/{length}", part.start));
             part
         }
         RequestedRange::Nothing => {
             *response.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;
-            ranged(response.headers_mut(), &format!("bytes */{length}"));
             0..0
         }
     };
@@ -190,74 +172,18 @@ fn bytes_of(bytes: Bytes, part: Range<u64>) -> Body {
     if part.is_empty() { Body::empty() } else { Body::from(bytes.slice(start..end)) }
 }
 
-/// Result of the conditions of a request.
-enum Condition {
-    Proceed,
-    NotModified,
-    Failed,
-}
-
-/// Evaluates the conditions of a GET or HEAD in the prescribed order (RFC 9110 13.2.2).
-fn condition(request: &HeaderMap, current: &HeaderMap) -> Condition {
-    let tag = current.get(header::ETAG).and_then(|tag| tag.to_str().ok());
-    let opaque = tag.map(|tag| tag.trim_start_matches("W/").trim_matches('"'));
-    let is_weak = tag.is_some_and(|tag| tag.starts_with("W/"));
-    let date = |headers: &HeaderMap, name| {
-        let text = headers.get(name)?.to_str().ok()?;
-        httpdate::parse_http_date(text).ok()
-    };
-    let modified: Option<SystemTime> = date(current, header::LAST_MODIFIED);
-    if request.contains_key(header::IF_MATCH) {
-        let is_met = listed_tags(request, header::IF_MATCH).any(|listed| match &listed.opaque {
-            Some(wanted) => !listed.weak && !is_weak && opaque == Some(wanted),
-            None => true,
-        });
-        if !is_met {
-            return Condition::Failed;
-        }
-    } else if let Some(since) = date(request, header::IF_UNMODIFIED_SINCE)
-        && modified.is_some_and(|modified| modified > since)
-    {
-        return Condition::Failed;
-    }
-    if request.contains_key(header::IF_NONE_MATCH) {
-        let has = listed_tags(request, header::IF_NONE_MATCH).any(|listed| match &listed.opaque {
-            Some(held) => opaque == Some(held),
-            None => true,
-        });
-        return if has { Condition::NotModified } else { Condition::Proceed };
-    }
-    match (date(request, header::IF_MODIFIED_SINCE), modified) {
-        (Some(since), Some(modified)) if modified <= since => Condition::NotModified,
-        _ => Condition::Proceed,
-    }
-}
-
 fn not_modified(mut headers: HeaderMap) -> Response<Body> {
-    let cache_status = HeaderName::from_static("cache-status");
-    let names: Vec<_> = headers.keys().cloned().collect();
-    for name in names {
-        if !WITH_NOT_MODIFIED.contains(&name) && name != cache_status {
-            headers.remove(name);
-        }
-    }
+    keep_not_modified(&mut headers);
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NOT_MODIFIED;
     *response.headers_mut() = headers;
     response
 }
 
-fn ranged(headers: &mut HeaderMap, range: &str) {
-    for name in COMPLETE_RESPONSE_HEADERS {
-        headers.remove(name);
-    }
-    if let Ok(range) = HeaderValue::from_str(range) {
-        headers.insert(header::CONTENT_RANGE, range);
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use http::HeaderName;
+
     use super::*;
 
     #[test]

@@ -29,7 +29,7 @@ impl Worker {
             Decision::QueueEdit(_) | Decision::ForwardEdit(_) => {
                 json!({ "edit": true, "location": request.location.as_str() })
             }
-            Decision::Answer(reply) => json!({ "reply": self.reply(&reply, with)? }),
+            Decision::Answer(reply) => json!({ "reply": self.answer(&request, &reply, with)? }),
         })
     }
 

@@ -42,7 +42,7 @@ pub(super) struct Unanswered {
     own: SortedSet<u64>,
 }
 
-/// State of an edit that an earlier instance has begun.
+/// State in which an earlier instance left an edit.
 pub(super) enum Earlier {
     /// It had this response.
     Replied(Value),
@@ -64,7 +64,7 @@ impl Unanswered {
         }
     }
 
-    /// Returns what an earlier instance has done with this request of a page.
+    /// State in which an earlier instance left this request of a page; none if it is new.
     pub(super) fn earlier(
         &self,
         page: &str,
