@@ -26,6 +26,13 @@ export type Bitsy = typeof globalThis.bitsy & {
   readonly problems: readonly Problem[];
   addProblemListener(listener: ProblemListener): void;
   removeProblemListener(listener: ProblemListener): void;
+  /** The policy for the use of the network. */
+  networkPolicy(): Promise<"auto" | "offline">;
+  /**
+   * Sets the policy, which is stored: with "offline" nothing is sent to servers of subscriptions, and edits wait. "online" is
+   * "auto", and tries everything that waits at once.
+   */
+  setNetworkPolicy(policy: "auto" | "offline" | "online"): Promise<"auto" | "offline">;
 };
 
 /** Options of `register`. */

@@ -833,6 +833,9 @@
     addProblemListener(listener) { problemListeners.add(listening(listener)); },
     removeProblemListener(listener) { problemListeners.delete(listener); },
     Problem, register,
+    // The policy for the use of the network, which is stored: "auto", "offline", or "online", which tries everything now.
+    networkPolicy: () => ask("GET", () => "/network").then(({ policy }) => policy),
+    setNetworkPolicy: (policy) => ask("PUT", () => "/network", { policy: String(policy) }).then((told) => told.policy),
   };
 
   // Waits until the worker intercepts this page.
