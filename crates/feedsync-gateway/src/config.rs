@@ -29,6 +29,8 @@ pub struct Config {
     pub rewrites_links: bool,
     /// Hubs of the same user, which programs of this machine reach without signing in.
     pub local_hubs: Option<LocalHubs>,
+    /// Data directory of the certificate authority with which https is intercepted; without one, https is tunnelled.
+    pub intercept: Option<PathBuf>,
     /// Limits for one request and for all requests.
     pub limits: Limits,
 }
@@ -43,6 +45,7 @@ impl Default for Config {
             allow_origins: Vec::new(),
             rewrites_links: true,
             local_hubs: None,
+            intercept: None,
             limits: Limits::default(),
         }
     }

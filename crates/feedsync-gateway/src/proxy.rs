@@ -18,6 +18,7 @@ mod framing_check;
 mod head;
 mod hops;
 mod intercept;
+mod intercepted;
 mod links;
 mod newsreaders;
 mod pages;
@@ -43,8 +44,9 @@ use crate::config::{Config, Limits};
 use crate::driver::Driver;
 use crate::mapped::Mapped;
 use crate::programs;
-use crate::target::{Addresses, Mode, Newsreader, Target, TargetError};
-use crate::upstream::{Origins, PSEUDONYM, RootsError, Upstream, UpstreamError, append_via};
+use crate::target::{Addresses, Authority, Mode, Newsreader, Target, TargetError};
+use crate::tls_interception::TlsInterception;
+use crate::upstream::{Origins, PSEUDONYM, Upstream, UpstreamError, append_via};
 
 pub use crate::page_origin::{PageOrigin, PageOriginError};
 pub use body::{Body, BodyError};
@@ -74,6 +76,8 @@ pub struct Proxy {
     /// Agent with the stored subscriptions; without it, all requests are forwarded.
     driver: Option<Arc<Driver>>,
     feeds: Arc<Feeds>,
+    /// Interception of https; without it, https is tunnelled.
+    tls_interception: Option<TlsInterception>,
     cut: watch::Sender<bool>,
 }
 
@@ -84,6 +88,10 @@ pub(crate) struct LocalAddress(pub(crate) SocketAddr);
 /// Remote address of a connection, in the extensions of its requests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PeerAddress(pub(crate) SocketAddr);
+
+/// Authority of an intercepted connection, in the extensions of its requests.
+#[derive(Debug, Clone)]
+pub(crate) struct Intercepted(pub(crate) Authority);
 
 /// Meaning of a request.
 enum Received {
@@ -96,7 +104,7 @@ enum Received {
 impl Proxy {
     /// Creates a proxy for the configured targets. The gateway's own addresses are added to [`Proxy::addresses`]
     /// when its listeners open.
-    pub fn new(config: &Config, origins: Origins) -> Result<Self, RootsError> {
+    pub fn new(config: &Config, origins: Origins) -> Result<Self, ServeError> {
         let newsreaders = config.newsreaders.iter().map(|newsreader| newsreader.mount.clone());
         let mounts = config.mounts.iter().cloned().chain(newsreaders).collect();
         let reachable = crate::target::Reachable::new(mounts, config.allow.clone());
@@ -116,6 +124,7 @@ impl Proxy {
             tunnels: Arc::new(Semaphore::new(config.limits.tunnels)),
             driver: None,
             feeds: Arc::default(),
+            tls_interception: config.intercept.as_deref().map(TlsInterception::open).transpose()?,
             cut: watch::Sender::new(false),
         })
     }
@@ -129,6 +138,11 @@ impl Proxy {
     /// Reachable addresses, and the gateway's own addresses.
     pub fn addresses(&self) -> &Addresses {
         &self.addresses
+    }
+
+    /// Interception of https, if it is configured.
+    pub fn tls_interception(&self) -> Option<&TlsInterception> {
+        self.tls_interception.as_ref()
     }
 
     /// Client for origins.
@@ -270,7 +284,12 @@ impl Proxy {
         programs::strip(request.headers_mut());
         let is_of_a_program = programs::is_local(request.headers(), peer_address);
         let addresses = if is_of_a_program { &self.addresses_of_programs } else { &self.addresses };
-        let target = match addresses.target(request.uri(), request.headers(), local_address) {
+        let (uri, headers) = (request.uri(), request.headers());
+        let target = match request.extensions().get() {
+            Some(Intercepted(connected)) => addresses.inside(connected, uri, headers),
+            None => addresses.target(uri, headers, local_address),
+        };
+        let target = match target {
             // Relative references of the page must resolve to paths below it.
             Err(TargetError::Unslashed(at) | TargetError::Nested(at)) => {
                 return Ok(Received::OwnResponse(final_recipient::moved(&at)));

@@ -113,7 +113,7 @@ pub async fn start_with(
         return Err(StartError::NotLoopback(keep.control));
     }
     let store = Arc::new(opened(&keep.data, keep)?);
-    let proxy = Proxy::new(config, origins).map_err(ServeError::from)?;
+    let proxy = Proxy::new(config, origins)?;
     let reachable = proxy.addresses().reachable.clone();
     let driver = Driver::new(store, keep.settings, Environment::default(), reachable)?;
     config.newsreaders.iter().for_each(|newsreader| driver.watch(newsreader.mount.base()));
@@ -121,7 +121,9 @@ pub async fn start_with(
     let pages: Vec<Location> = pages.collect();
     let interceptor_handle: Arc<dyn InterceptorHandle> =
         Arc::clone(&driver) as Arc<dyn InterceptorHandle>;
-    let port = Control::new(interceptor_handle, &keep.data, pages, config.local_hubs.clone())?;
+    let interception = proxy.tls_interception().cloned();
+    let hubs = config.local_hubs.clone();
+    let port = Control::new(interceptor_handle, &keep.data, pages, hubs, interception)?;
     let stopping = watch::Sender::new(false);
     let stopped = |mut stopping: watch::Receiver<bool>| async move {
         // An error means that the sender is gone, which has the same effect.

@@ -2,8 +2,8 @@
 //!
 //! - Reverse: `/<scheme>/<authority>/<path>`, and `/<name>/<path>` below a mount. `Host` must be the gateway's
 //!   own. `/<scheme>://<authority>/<path>` is the same, for addresses whose spelling must not change.
-//! - Forward: the absolute form of proxy requests (RFC 9112 3.2.2), for `http`; `https` comes through a tunnel,
-//!   which is not read.
+//! - Forward: the absolute form of proxy requests (RFC 9112 3.2.2), for `http`. `https` comes through a tunnel,
+//!   which is not read, or is intercepted. Then the requests inside are those for its authority.
 //!
 //! Only authorities that are mounted, subscribed or allowed are reached ([`Reachable`]).
 
@@ -114,6 +114,14 @@ pub enum TargetError {
     /// The target is the gateway itself.
     #[error("{0} is the address of the gateway itself")]
     Loop(Authority),
+    /// A request in an intercepted connection is for another authority than the connection.
+    #[error("this connection is for https://{connected}, but the request is for {requested}")]
+    Misdirected {
+        /// Authority that the connection was requested for.
+        connected: Authority,
+        /// Address or host of the request.
+        requested: String,
+    },
 }
 
 /// Maps addresses, with the reachable authorities and the gateway's own addresses.
@@ -154,6 +162,35 @@ impl Addresses {
         }
         let path = uri.path_and_query().cloned().ok_or(TargetError::Form)?;
         let location = self.location(scheme, &authority, path.as_str())?;
+        Ok(Target { location, mode: Mode::Forward, path })
+    }
+
+    /// Determines the target of a request in an intercepted connection, which was requested for an authority.
+    pub fn inside(
+        &self,
+        connected: &Authority,
+        uri: &Uri,
+        headers: &HeaderMap,
+    ) -> Result<Target, TargetError> {
+        let path = uri.path_and_query().cloned().ok_or(TargetError::Form)?;
+        let misdirected = |requested: String| {
+            let connected = connected.clone();
+            TargetError::Misdirected { connected, requested }
+        };
+        match (uri.scheme_str(), uri.authority()) {
+            (None, None) => {}
+            // A server must accept the absolute form, too (RFC 9112 3.2.2).
+            (Some("https"), Some(authority))
+                if Authority::parse(authority.as_str(), 443)? == *connected => {}
+            (Some(_), _) => return Err(misdirected(uri.to_string())),
+            (None, Some(_)) => return Err(TargetError::Form),
+        }
+        if let Some(host) = host(headers)?
+            && Authority::parse(host.as_str(), 443)? != *connected
+        {
+            return Err(misdirected(host.to_string()));
+        }
+        let location = self.location("https", connected, path.as_str())?;
         Ok(Target { location, mode: Mode::Forward, path })
     }
 

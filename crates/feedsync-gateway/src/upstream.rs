@@ -9,6 +9,7 @@
 //! - The number of connections to one authority and in total is limited; idle ones are reused.
 
 mod address;
+mod client_certificates;
 mod connect;
 mod connection_auth;
 mod error;
@@ -19,6 +20,7 @@ mod sent_notifier;
 mod tls;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use feedsync_http::LocalHubs;
 use http::header::{CONTENT_LENGTH, HOST, HeaderMap, HeaderValue, TRANSFER_ENCODING, VIA};
@@ -28,6 +30,7 @@ use hyper::body::Body as _;
 use rustls::pki_types::CertificateDer;
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 use crate::config::Limits;
 use crate::programs;
@@ -45,6 +48,9 @@ use pool::{Key, Pool};
 
 /// Pseudonym of the gateway in `Via` (RFC 9110 7.6.3).
 pub const PSEUDONYM: &str = "feedsync";
+
+/// Timeout of a connection that only observes a server.
+const OBSERVATION_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Sends requests to origins. Cheap to clone; clones share connections.
 #[derive(Debug, Clone)]
@@ -135,6 +141,25 @@ impl Upstream {
         let (mut request, path) = (request, target::path_of(location));
         *request.uri_mut() = Uri::from(path);
         exchange::exchange(self, key, prepared(request, target::host_of(location))).await
+    }
+
+    /// Whether the server of an authority asks for a client certificate. Unless that was observed recently, this
+    /// connects to it if `may_connect`. A server that cannot be reached in time asks for nothing.
+    pub(crate) async fn requests_client_certificate(
+        &self,
+        authority: &Authority,
+        may_connect: bool,
+    ) -> bool {
+        if let Some(known) = self.connector.requests_certificate(authority) {
+            return known;
+        }
+        if let (true, Ok(access)) = (may_connect, self.connector.access(authority)) {
+            let key = Key { authority: authority.clone(), access, secure: true };
+            if let Ok(Err(error)) = timeout(OBSERVATION_TIMEOUT, self.connector.open(&key)).await {
+                tracing::debug!(%error, "cannot observe whether a server asks for a client certificate");
+            }
+        }
+        self.connector.requests_certificate(authority) == Some(true)
     }
 
     /// Connects to an authority for a tunnel.

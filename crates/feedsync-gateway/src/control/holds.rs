@@ -12,7 +12,7 @@ use feedsync_bitsy::subscription::Holder;
 use serde::{Deserialize, Serialize};
 
 use super::caller::Caller;
-use super::file;
+use crate::private_file;
 
 /// Name of the file in the data directory.
 const FILE_NAME: &str = "control.holds";
@@ -162,7 +162,7 @@ impl Holds {
     fn keep(&self) {
         let Some(path) = &self.file else { return };
         let text = serde_json::to_vec(&self.holds).unwrap_or_else(|_| unreachable!("plain values"));
-        if let Err(error) = file::replace(path, &text) {
+        if let Err(error) = private_file::replace(path, &text) {
             tracing::warn!(path = %path.display(), %error, "cannot store which applications hold which subscriptions");
         }
     }

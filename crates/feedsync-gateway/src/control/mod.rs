@@ -14,7 +14,6 @@ mod client;
 mod current;
 mod errors;
 mod events;
-mod file;
 mod follows;
 mod holds;
 mod interceptor_handle;
@@ -56,6 +55,8 @@ use holds::Holds;
 use sessions::Sessions;
 use view::Stamp;
 
+use crate::tls_interception::TlsInterception;
+
 /// Maximum number of concurrent event streams.
 const MAX_EVENT_STREAMS: usize = 128;
 
@@ -79,6 +80,8 @@ struct Inner {
     followers: Arc<Semaphore>,
     /// Hubs of the same user, which admit its programs.
     hubs: Option<LocalHubs>,
+    /// Interception of https, whose exceptions the pages show.
+    tls_interception: Option<TlsInterception>,
     stopping: watch::Sender<bool>,
 }
 
@@ -102,6 +105,7 @@ impl Control {
         directory: &Path,
         origins: Vec<Location>,
         hubs: Option<LocalHubs>,
+        tls_interception: Option<TlsInterception>,
     ) -> Result<Self, ControlStartError> {
         Ok(Self(Arc::new(Inner {
             interceptor_handle,
@@ -115,6 +119,7 @@ impl Control {
             changed: watch::Sender::new(0),
             followers: Arc::new(Semaphore::new(MAX_EVENT_STREAMS)),
             hubs,
+            tls_interception,
             stopping: watch::Sender::new(false),
         })))
     }

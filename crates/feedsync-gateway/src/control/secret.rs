@@ -5,7 +5,7 @@ use std::path::Path;
 
 use feedsync_store::{Digest, Environment as _, SystemEnvironment};
 
-use super::file;
+use crate::private_file;
 
 /// 256 random bits, in hexadecimal digits.
 #[derive(Clone)]
@@ -40,7 +40,7 @@ impl Secret {
         let path = directory.join(TOKEN_FILE);
         let secret = Self::random();
         let text = format!("{}\n", secret.0);
-        file::replace(&path, text.as_bytes())
+        private_file::replace(&path, text.as_bytes())
             .map_err(|source| TokenError::File { path: path.display().to_string(), source })?;
         Ok(secret)
     }

@@ -18,8 +18,9 @@ use tokio::time::{sleep, timeout};
 use tower::ServiceExt as _;
 
 use super::client::ADDRESS_FILE;
-use super::{Control, file, router};
+use super::{Control, router};
 use crate::connection::until_stopped;
+use crate::private_file;
 
 /// Maximum number of concurrent connections; further ones wait.
 const MAX_CONNECTIONS: usize = 512;
@@ -69,7 +70,7 @@ pub async fn serve(
     let listener = TcpListener::bind(listen).await?;
     let address = listener.local_addr()?;
     let told = control.0.directory.join(ADDRESS_FILE);
-    file::replace(&told, format!("{address}\n").as_bytes())?;
+    private_file::replace(&told, format!("{address}\n").as_bytes())?;
     let task = tokio::spawn(run(listener, control, shutdown));
     Ok(ControlServing { address, task })
 }

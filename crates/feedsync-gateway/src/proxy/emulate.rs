@@ -9,7 +9,7 @@ use http::{Request, Response};
 
 use super::body::Body;
 use super::pages::asking;
-use super::{LocalAddress, Proxy};
+use super::{Intercepted, LocalAddress, Proxy};
 use crate::target::{self, Mode, Target};
 
 /// A request that is answered as the emulated proxy would.
@@ -39,6 +39,9 @@ impl Proxy {
     /// Returns the emulation of a request to the gateway's own address for an allowed page, independent of its
     /// target. It makes responses readable for the page that are sent before the target is known.
     pub(super) fn emulated_early<B>(&self, request: &Request<B>) -> Option<Emulated> {
+        if request.extensions().get::<Intercepted>().is_some() {
+            return None;
+        }
         let page = asking(request.headers(), &self.allow_origins)?.clone();
         let local_address = request.extensions().get().map(|LocalAddress(address)| *address);
         let is_ours = target::is_reverse(request.uri(), request.headers(), local_address);

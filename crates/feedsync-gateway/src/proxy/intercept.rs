@@ -156,12 +156,17 @@ impl Proxy {
                 self.show(target, response.headers_mut());
                 response
             }
-            Err(UpstreamError::NotSent(error)) if !matches!(error, NotSent::Busy(_)) => {
+            Err(error) if matches!(&error, UpstreamError::NotSent(error) if !matches!(error, NotSent::Busy(_))) =>
+            {
                 driver.reached(&target.location, false);
                 let reply = match decide(driver, target, &head) {
                     Ok(Decision::Answer(reply)) => *reply,
                     _ => Reply::unreachable(&target.location),
                 };
+                // An attacker may be in between, which is something else than no network.
+                if error.is_certificate_fault() && reply.status == StatusCode::GATEWAY_TIMEOUT {
+                    return Problem::from(&error).response();
+                }
                 self.reply(driver, target, &head, reply).await.unwrap_or_else(Problem::response)
             }
             Err(error) => {

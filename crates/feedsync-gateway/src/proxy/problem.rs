@@ -105,6 +105,9 @@ impl From<TargetError> for Problem {
                 (StatusCode::FORBIDDEN, "tunnel-port", "Tunnel not allowed")
             }
             TargetError::Loop(_) => looping(),
+            TargetError::Misdirected { .. } => {
+                (StatusCode::MISDIRECTED_REQUEST, "misdirected", "Request for another host")
+            }
             _ => return Self::bad_request(detail),
         };
         Self::new(status, kind, title, detail)
@@ -126,6 +129,9 @@ impl From<&UpstreamError> for Problem {
             }
             UpstreamError::Request { is_late, .. } => {
                 return Self::interrupted(*is_late, &error.to_string());
+            }
+            _ if error.is_certificate_fault() => {
+                (StatusCode::BAD_GATEWAY, "certificate", "Invalid certificate of the origin")
             }
             UpstreamError::NotSent(NotSent::Late(_)) | UpstreamError::NoResponse(_) => {
                 (StatusCode::GATEWAY_TIMEOUT, "late", "Origin timeout")

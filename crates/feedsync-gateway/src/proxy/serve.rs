@@ -12,6 +12,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
@@ -20,7 +21,10 @@ use tokio::time::{sleep, timeout};
 use crate::config::{Config, Limits};
 use crate::connection::until_stopped;
 use crate::proxy::framing_check::{AmbiguousFraming, Heads};
-use crate::proxy::{LocalAddress, PeerAddress, Proxy};
+use crate::proxy::intercepted::AcceptedSlot;
+use crate::proxy::{Intercepted, LocalAddress, PeerAddress, Proxy};
+use crate::target::Authority;
+use crate::tls_interception::CertificateAuthorityError;
 use crate::upstream::{Origins, RootsError};
 
 /// Error of the listener.
@@ -38,6 +42,9 @@ pub enum ServeError {
     /// The root certificates cannot be loaded.
     #[error(transparent)]
     Roots(#[from] RootsError),
+    /// The certificate authority for the interception of https cannot be used.
+    #[error(transparent)]
+    CertificateAuthority(#[from] CertificateAuthorityError),
     /// The listener task ended unexpectedly.
     #[error("the gateway stopped unexpectedly")]
     Stopped,
@@ -137,7 +144,18 @@ async fn run(
     connections.shutdown().await;
 }
 
-/// Serves the requests of one connection. Once the gateway stops, only the request in progress is finished.
+/// Properties of a connection that its requests need.
+#[derive(Debug, Clone)]
+pub(super) struct Connection {
+    pub(super) local_address: Option<SocketAddr>,
+    pub(super) peer_address: Option<SocketAddr>,
+    /// Authority of an intercepted connection.
+    pub(super) intercepted: Option<Authority>,
+    /// Slot for the rest of the connection once a `CONNECT` was accepted that is intercepted.
+    pub(super) accepted: AcceptedSlot,
+}
+
+/// Serves the requests of one connection, and those inside if it is intercepted.
 async fn converse(
     stream: TcpStream,
     proxy: Proxy,
@@ -145,23 +163,51 @@ async fn converse(
     stopping: watch::Receiver<bool>,
 ) {
     let (local_address, peer_address) = (stream.local_addr().ok(), stream.peer_addr().ok());
-    let proxy = Arc::new(proxy);
+    let accepted = AcceptedSlot::default();
+    let connection =
+        Connection { local_address, peer_address, intercepted: None, accepted: accepted.clone() };
+    let stream = WriteTimeoutStream::new(stream, limits.answer_pause);
+    if let Err(error) = answer_all(stream, &proxy, connection.clone(), stopping.clone()).await {
+        tracing::debug!(%error, "connection ended");
+    }
+    if let Some(accepted) = accepted.take() {
+        Box::pin(proxy.serve_intercepted(accepted, connection, stopping)).await;
+    }
+}
+
+/// Serves the requests of a stream. Once the gateway stops, only the request in progress is finished.
+pub(super) async fn answer_all<S>(
+    stream: S,
+    proxy: &Proxy,
+    of: Connection,
+    stopping: watch::Receiver<bool>,
+) -> Result<(), hyper::Error>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let limits = proxy.limits;
+    let proxy = Arc::new(proxy.clone());
     let heads = Heads::default();
     let read = heads.clone();
     let service = service_fn(move |mut request: Request<Incoming>| {
-        if read.has_ambiguous_framing(request.method(), request.headers()) {
-            request.extensions_mut().insert(AmbiguousFraming);
+        let is_ambiguous = read.has_ambiguous_framing(request.method(), request.headers());
+        let extensions = request.extensions_mut();
+        if is_ambiguous {
+            extensions.insert(AmbiguousFraming);
         }
-        if let Some(address) = local_address {
-            request.extensions_mut().insert(LocalAddress(address));
+        if let Some(address) = of.local_address {
+            extensions.insert(LocalAddress(address));
         }
-        if let Some(address) = peer_address {
-            request.extensions_mut().insert(PeerAddress(address));
+        if let Some(address) = of.peer_address {
+            extensions.insert(PeerAddress(address));
+        }
+        match &of.intercepted {
+            Some(authority) => drop(extensions.insert(Intercepted(authority.clone()))),
+            None => drop(extensions.insert(of.accepted.clone())),
         }
         let proxy = Arc::clone(&proxy);
         async move { Ok::<_, Infallible>(proxy.answer(request).await) }
     });
-    let stream = heads.of(WriteTimeoutStream::new(stream, limits.answer_pause));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_time)
@@ -169,12 +215,10 @@ async fn converse(
         .max_header_size(limits.head_bytes)
         .max_buf_size(limits.head_bytes * 2)
         .preserve_header_case(true)
-        .serve_connection(TokioIo::new(stream), service)
+        .serve_connection(TokioIo::new(heads.of(stream)), service)
         .with_upgrades();
     let end = http1::UpgradeableConnection::graceful_shutdown;
-    if let Err(error) = until_stopped(connection, stopping, end).await {
-        tracing::debug!(%error, "connection ended");
-    }
+    until_stopped(connection, stopping, end).await
 }
 
 async fn accept(listener: &TcpListener) -> Option<TcpStream> {

@@ -1,4 +1,4 @@
-//! `CONNECT`: forwards opaque bytes in both directions (RFC 9110 9.3.6).
+//! `CONNECT`: forwards opaque bytes in both directions (RFC 9110 9.3.6), unless the connection is intercepted.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,11 +8,13 @@ use http::{Request, Response, StatusCode, header};
 use hyper::body::{Body as _, Incoming};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, split};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::sleep;
 
 use crate::proxy::body::Body;
 use crate::proxy::problem::Problem;
-use crate::proxy::{Proxy, check_way};
+use crate::proxy::{Intercepted, Proxy, check_way};
+use crate::target::Authority;
 
 /// Size of the buffer of one direction, in bytes.
 const BUFFER_BYTES: usize = 16 << 10;
@@ -21,7 +23,7 @@ impl Proxy {
     /// Opens a tunnel. It ends when a side closes it, when it is idle for too long, or when the gateway stops.
     pub(crate) async fn tunnel(
         &self,
-        request: Request<Incoming>,
+        mut request: Request<Incoming>,
     ) -> Result<Response<Body>, Problem> {
         let has_content = request.headers().contains_key(header::TRANSFER_ENCODING)
             || !request.body().is_end_stream();
@@ -29,30 +31,63 @@ impl Proxy {
             return Err(Problem::bad_request("a CONNECT request must not have a body"));
         }
         check_way(request.headers())?;
+        if request.extensions().get::<Intercepted>().is_some() {
+            return Err(Problem::bad_request(
+                "a tunnel inside an intercepted connection is not possible",
+            ));
+        }
         let authority = self.addresses.tunnel(request.uri())?;
-        let place = self.tunnels.clone().try_acquire_owned().map_err(|_| {
-            let detail = "the maximum number of tunnels is open; try again later";
-            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "Temporarily unavailable", detail)
-        })?;
+        if self.intercepts(&authority, &mut request).await {
+            return Ok(Response::new(Body::empty()));
+        }
+        let permit = self.tunnel_permit()?;
         let far = self.upstream.tunnel(&authority).await.map_err(|error| Problem::from(&error))?;
-        let pause = self.limits.tunnel_pause;
-        let mut cut = self.cut.subscribe();
         let near = hyper::upgrade::on(request);
+        let pause = self.limits.tunnel_pause;
+        self.spawn_tunnel(permit, async move {
+            match near.await {
+                Ok(near) => carry_both(TokioIo::new(near), far, pause).await,
+                Err(error) => tracing::debug!(%error, "cannot open a tunnel"),
+            }
+        });
+        Ok(Response::new(Body::empty()))
+    }
+
+    /// Tunnels a connection that was accepted already. If that is not possible, the connection is closed.
+    pub(super) async fn tunnel_accepted<N>(&self, near: N, authority: &Authority)
+    where
+        N: AsyncRead + AsyncWrite + Send + 'static,
+    {
+        let Ok(permit) = self.tunnel_permit() else { return };
+        let far = match self.upstream.tunnel(authority).await {
+            Ok(far) => far,
+            Err(error) => return tracing::debug!(%error, "cannot open a tunnel"),
+        };
+        self.spawn_tunnel(permit, carry_both(near, far, self.limits.tunnel_pause));
+    }
+
+    /// Carries the bytes of a tunnel until it ends or the gateway stops.
+    fn spawn_tunnel(
+        &self,
+        permit: OwnedSemaphorePermit,
+        carried: impl Future<Output = ()> + Send + 'static,
+    ) {
+        let mut cut = self.cut.subscribe();
         tokio::spawn(async move {
-            let carried = async {
-                match near.await {
-                    Ok(near) => carry_both(TokioIo::new(near), far, pause).await,
-                    Err(error) => tracing::debug!(%error, "cannot open a tunnel"),
-                }
-            };
             tokio::select! {
                 () = carried => {}
                 // An error means that the gateway is gone.
                 _ = cut.wait_for(|cut| *cut) => {}
             }
-            drop(place);
+            drop(permit);
         });
-        Ok(Response::new(Body::empty()))
+    }
+
+    fn tunnel_permit(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        self.tunnels.clone().try_acquire_owned().map_err(|_| {
+            let detail = "the maximum number of tunnels is open; try again later";
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "Temporarily unavailable", detail)
+        })
     }
 }
 

@@ -97,6 +97,15 @@ impl Reachable {
         &self.mounts
     }
 
+    /// Whether an authority for tunnels is named itself: mounted, subscribed, or allowed without a star.
+    pub fn is_named(&self, authority: &Authority) -> bool {
+        let is_allowed =
+            |allowed: &Allowed| allowed.tunnel(authority) == Some(Access::MemberAddress);
+        self.is_mounted(authority)
+            || self.is_subscribed(authority)
+            || self.allowed.iter().any(is_allowed)
+    }
+
     /// Returns the mount with a name.
     pub(crate) fn mount(&self, name: &str) -> Option<&Mount> {
         self.mounts.iter().find(|mount| mount.name() == name)
@@ -198,6 +207,23 @@ mod tests {
         ] {
             let authority: Authority = text.parse().unwrap();
             assert_eq!(is_near(authority.host()), is, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_authority_that_only_a_star_allows_is_not_named() {
+        let allowed = ["*", "*.example.org", "example.com", "box.lan:8443"];
+        let allowed = allowed.map(|text| text.parse().unwrap()).to_vec();
+        let mounts = vec!["n=https://notes.example/n/".parse().unwrap()];
+        let reachable = Reachable::new(mounts, allowed);
+        reachable.subscribe("feeds.example:443".parse().unwrap());
+        let named = |text: &str| reachable.is_named(&text.parse().unwrap());
+        for text in ["example.com:443", "box.lan:8443", "notes.example:443", "feeds.example:443"] {
+            assert!(named(text), "{text}");
+        }
+        for text in ["a.example.org:443", "other.example:443", "box.lan:443", "feeds.example:8443"]
+        {
+            assert!(!named(text), "{text}");
         }
     }
 

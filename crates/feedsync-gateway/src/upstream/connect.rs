@@ -15,6 +15,7 @@ use url::Host;
 use crate::config::Limits;
 use crate::target::{Access, Addresses, Authority};
 use crate::upstream::address::{Resolve, addresses};
+use crate::upstream::client_certificates::{CertificateRequests, observed};
 use crate::upstream::error::{NotSent, Refused, UpstreamError};
 use crate::upstream::pool::Key;
 
@@ -29,6 +30,7 @@ pub(crate) struct Connector {
     resolver: Arc<dyn Resolve>,
     tls: TlsConnector,
     limits: Limits,
+    certificate_requests: CertificateRequests,
 }
 
 impl std::fmt::Debug for Connector {
@@ -44,7 +46,8 @@ impl Connector {
         tls: TlsConnector,
         limits: Limits,
     ) -> Self {
-        Self { addresses, resolver, tls, limits }
+        let certificate_requests = CertificateRequests::default();
+        Self { addresses, resolver, tls, limits, certificate_requests }
     }
 
     /// Returns the access of requests to an authority.
@@ -76,10 +79,19 @@ impl Connector {
         let failed = |source| NotSent::Encrypt { authority: authority.clone(), source };
         let name = server_name(authority).map_err(failed)?;
         let encrypted = timeout(self.limits.connect_time, self.tls.connect(name, stream));
-        match encrypted.await {
+        let (encrypted, was_requested) = observed(encrypted).await;
+        if was_requested || matches!(encrypted, Ok(Ok(_))) {
+            self.certificate_requests.record(authority, was_requested);
+        }
+        match encrypted {
             Ok(encrypted) => Ok((Box::new(encrypted.map_err(failed)?), peer)),
             Err(_) => Err(NotSent::Late(authority.clone()).into()),
         }
+    }
+
+    /// Whether the server of an authority asks for a client certificate, if that was observed recently.
+    pub(crate) fn requests_certificate(&self, authority: &Authority) -> Option<bool> {
+        self.certificate_requests.known(authority)
     }
 
     /// Connects to one of the permitted addresses. Each attempt gets a share of the time limit.

@@ -113,6 +113,13 @@ impl UpstreamError {
         }
     }
 
+    /// Whether the certificate of the origin is invalid, which an application must learn.
+    pub fn is_certificate_fault(&self) -> bool {
+        let Self::NotSent(NotSent::Encrypt { source, .. }) = self else { return false };
+        let error = source.get_ref().and_then(|error| error.downcast_ref());
+        matches!(error, Some(rustls::Error::InvalidCertificate(_)))
+    }
+
     /// Whether the origin may have got the request, and acted on it.
     pub fn may_have_arrived(&self) -> bool {
         match self {

@@ -7,6 +7,8 @@ use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
 use tokio_rustls::TlsConnector;
 
+use super::client_certificates::NoCertificate;
+
 /// Error of a root certificate.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot use a root certificate of the system: {0}")]
@@ -29,7 +31,7 @@ pub(crate) fn connector(given: Vec<CertificateDer<'static>>) -> Result<TlsConnec
     let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
         .with_root_certificates(roots)
-        .with_no_client_auth();
+        .with_client_cert_resolver(Arc::new(NoCertificate));
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(TlsConnector::from(Arc::new(config)))
 }

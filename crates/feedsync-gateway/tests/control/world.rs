@@ -305,7 +305,8 @@ impl World {
         let interceptor_handle = Arc::new(Memory { state: Mutex::new(state), events });
         let origins = origins.iter().map(|origin| origin.parse().unwrap()).collect();
         let control =
-            Control::new(interceptor_handle.clone(), directory.path(), origins, None).unwrap();
+            Control::new(interceptor_handle.clone(), directory.path(), origins, None, None)
+                .unwrap();
         let token = std::fs::read_to_string(directory.path().join(TOKEN_FILE)).unwrap();
         Self { interceptor_handle, control, token: token.trim().to_owned(), directory }
     }

@@ -1,5 +1,7 @@
 //! `/`: the subscriptions with their states, the network policy, and the form for a new subscription.
 
+use std::time::SystemTime;
+
 use askama::Template;
 use axum::Extension;
 use axum::body::Body;
@@ -7,6 +9,7 @@ use axum::extract::State;
 use axum::response::Response;
 use feedsync_bitsy::interceptor::{self, Policy};
 use feedsync_bitsy::subscription::state::State as Stands;
+use feedsync_bitsy::time::Time;
 use feedsync_bitsy::view::Audience as _;
 use feedsync_http::Problem;
 use http::{HeaderMap, StatusCode, Uri};
@@ -19,6 +22,7 @@ use super::super::subscriptions::{self, Header, New};
 use super::super::view;
 use super::form::Form;
 use super::{Frame, Moment, person, see_other, shown};
+use crate::tls_interception::TlsInterception;
 
 #[derive(Template)]
 #[template(path = "home.html")]
@@ -28,6 +32,8 @@ struct HomePage {
     rows: Vec<Row>,
     edits: usize,
     errors: usize,
+    /// Connections that are tunnelled although https is intercepted.
+    tunnelled: Vec<Tunnelled>,
     /// Input of the form, if the request failed.
     typed: FormInput,
 }
@@ -38,6 +44,13 @@ struct FormInput {
     follows: String,
     interval: String,
     headers: String,
+}
+
+struct Tunnelled {
+    authority: String,
+    application: String,
+    reason: String,
+    until: Moment,
 }
 
 struct Row {
@@ -175,10 +188,26 @@ async fn home(
             rows: told.map(|stored_subscription| row(state, stored_subscription)).collect(),
             edits: state.edits().count(),
             errors: state.errors().all().count(),
+            tunnelled: tunnelled(control),
             typed,
         }
     });
     shown(status, &page.await)
+}
+
+fn tunnelled(control: &Control) -> Vec<Tunnelled> {
+    let exemptions = control.0.tls_interception.iter().flat_map(TlsInterception::exemptions);
+    let shown = exemptions.map(|it| {
+        let until = it.until.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let until = Time::from_millis(u64::try_from(until.as_millis()).unwrap_or(u64::MAX));
+        Tunnelled {
+            authority: it.authority.to_string(),
+            application: it.application.to_string(),
+            reason: it.reason.to_string(),
+            until: Moment::of(until),
+        }
+    });
+    shown.collect()
 }
 
 fn row(state: &interceptor::State, stored_subscription: &interceptor::StoredSubscription) -> Row {
