@@ -1,5 +1,6 @@
 //! `feedsync gateway`
 
+mod ca;
 mod control;
 mod errors;
 mod network;
@@ -35,6 +36,7 @@ Examples:
   feedsync gateway --allow example.org --allow '*.example.net' --allow box.lan:8080
   feedsync gateway --newsreader google=https://hub.example.org/reader/google
   feedsync gateway --allow '*' --allow-origin https://app.example.org
+  feedsync gateway --allow example.org --intercept
 
   curl http://127.0.0.1:5023/notes/
   curl http://127.0.0.1:5023/https/example.org/notes/
@@ -47,7 +49,7 @@ const USAGE: &str = "feedsync gateway [OPTIONS]\n       feedsync gateway [OPTION
 ///
 /// Applications reach a server through the gateway in one of two ways. As a reverse proxy the gateway serves
 /// https://HOST/PATH at http://127.0.0.1:5023/https/HOST/PATH, or below a mounted name. As a forward proxy
-/// (http_proxy, https_proxy) it forwards http, and tunnels https without reading it.
+/// (http_proxy, https_proxy) it forwards http, and tunnels https without reading it, or reads it with --intercept.
 ///
 /// The gateway stores feeds that are subscribed to, and the resources behind links that it follows. It serves them
 /// online and offline. It accepts edits of their entries without a network, and sends each edit once, in order, when
@@ -93,6 +95,11 @@ pub(crate) struct Gateway {
     /// Web pages of ORIGIN, such as https://HOST, may use the gateway (can be repeated)
     #[arg(long, value_name = "ORIGIN")]
     allow_origin: Vec<PageOrigin>,
+    /// Read https that applications send through the proxy, so that it works offline as http does. Applies to servers
+    /// that are mounted, subscribed to or allowed by name. Applications must trust a certificate authority that is made
+    /// for this gateway: see `feedsync gateway ca trust-help`
+    #[arg(long)]
+    intercept: bool,
 }
 
 /// Commands for a running gateway.
@@ -114,6 +121,8 @@ enum Command {
     Offline(network::Offline),
     Online(network::Online),
     Auto(network::Auto),
+    #[command(subcommand)]
+    Ca(ca::Ca),
 }
 
 impl Command {
@@ -135,6 +144,7 @@ impl Command {
             Self::Offline(command) => command.run(context).await,
             Self::Online(command) => command.run(context).await,
             Self::Auto(command) => command.run(context).await,
+            Self::Ca(command) => command.run(context),
         }
     }
 }
@@ -170,6 +180,7 @@ impl Gateway {
             allow_origins: self.allow_origin,
             rewrites_links: !self.strict,
             local_hubs: local_hubs(),
+            intercept: self.intercept.then(|| directory(&context.data)),
             ..Config::default()
         };
         let profile = if self.strict { Profile::Strict } else { Profile::Resilient };

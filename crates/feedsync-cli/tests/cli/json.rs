@@ -128,6 +128,10 @@ const NOT_RUN: &[&str] = &[
     "gateway offline",
     "gateway online",
     "gateway auto",
+    "gateway ca show",
+    "gateway ca create",
+    "gateway ca trust-help",
+    "gateway ca remove",
 ];
 
 /// Names of commands in the reference, and whether they refuse.

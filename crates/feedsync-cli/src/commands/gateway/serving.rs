@@ -5,8 +5,8 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 
 /// Names of the options. `--control` is not among them, because the commands accept it too.
-const OPTIONS: [&str; 7] =
-    ["listen", "quota", "strict", "allow", "mount", "newsreader", "allow_origin"];
+const OPTIONS: [&str; 8] =
+    ["listen", "quota", "strict", "allow", "mount", "newsreader", "allow_origin", "intercept"];
 
 /// Refuses these options before a subcommand. Options of every command are allowed before it.
 #[derive(Debug)]
