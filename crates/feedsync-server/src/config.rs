@@ -57,6 +57,9 @@ settings! {
         /// Store: `sqlite:DIRECTORY` or `postgres://USER@HOST/DATABASE`. The default is SQLite in the data directory.
         /// Several hubs can share a PostgreSQL database.
         store: Option<StoreAddress> as Optional<Text> = None;
+        /// Directory with the built package for web pages (`packages/bitsy/dist`), which is served below `/bitsy/`. By
+        /// default the hub serves the package that is installed with the program, if there is one.
+        web_package: Option<PathBuf> as Optional<File> = None;
         /// Audience of `/metrics`: `administrators` or `public`.
         metrics: Audience as Text = Audience::Administrators;
         /// Time for which browsers that used https use only https for the host name of the hub, on all ports

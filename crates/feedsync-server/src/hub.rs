@@ -22,6 +22,7 @@ use crate::http::permits::LargeBodyBudget;
 use crate::http::problem::Problem;
 use crate::http::response_budget::ResponseBudget;
 use crate::http::response_cache::ResponseCache;
+use crate::web_package::WebPackage;
 
 /// Maximum number of uploads in memory at once.
 pub(crate) const MAX_STORING_UPLOADS: usize = 2;
@@ -94,6 +95,8 @@ pub(crate) struct Shared {
     pub(crate) newsreading: Option<Newsreading>,
     /// Secret of a proxy that forwards requests of programs on this machine.
     pub(crate) local_proof: Option<LocalProof>,
+    /// Files of the package for web pages.
+    pub(crate) web_package: WebPackage,
     /// Shared readers of followed collections.
     pub(crate) live: Live,
     /// Becomes true once the hub stops; streams without an end then end.
@@ -128,6 +131,7 @@ impl Hub {
             collections: Arc::default(),
             newsreading,
             local_proof,
+            web_package: WebPackage::load(config.web_package.as_deref()),
             live: Live::new(endpoint.clone(), stopping.clone()),
             endpoint,
             config: Arc::new(config),

@@ -24,6 +24,7 @@ mod reading;
 mod router;
 mod routes;
 mod serve;
+mod web_package;
 
 pub use access::Right;
 pub use config::{Config, Limits, Log, Tls};

@@ -19,7 +19,7 @@ use crate::collections::{
 use crate::http::paths;
 use crate::hub::Hub;
 use crate::operations::{health, limits, metrics};
-use crate::{couch, logs, pages, readers};
+use crate::{couch, logs, pages, readers, web_package};
 
 /// One address.
 pub(crate) struct Route {
@@ -132,6 +132,7 @@ pub(crate) fn table() -> Vec<Route> {
             &[(Method::GET, Read)],
         ),
         route("/pages/assets/{name}", get(pages::assets::read), &[(Method::GET, Public)]),
+        route("/bitsy/{*path}", get(web_package::read), &[(Method::GET, Public)]),
         route("/pages/remotes", get(pages::remotes::read), &[(Method::GET, Resource)]),
         route(
             "/pages/collections/{collection}",

@@ -115,8 +115,19 @@ impl Serve {
             .collect();
         let sources = Sources { file, environment, flags: self.settings.given.clone() };
         let config = configuration::configure(&sources).map_err(Failure::usage)?;
-        Ok(Config { store: context.named.clone().or(config.store), ..config })
+        let store = context.named.clone().or(config.store);
+        let web_package = config.web_package.or_else(installed_web_package);
+        Ok(Config { store, web_package, ..config })
     }
+}
+
+/// The package for web pages that is installed with the program: below `share` beside the directory of the program
+/// (`/usr/bin`), or in that directory (an unpacked archive).
+fn installed_web_package() -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?;
+    let directory = program.parent()?;
+    let prefixes = [directory.parent(), Some(directory)].into_iter().flatten();
+    prefixes.map(|prefix| prefix.join("share/feedsync/bitsy")).find(|package| package.is_dir())
 }
 
 /// Announces the addresses of the hub to gateways of the same user, and the proof by which the hub recognises

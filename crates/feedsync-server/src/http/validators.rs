@@ -55,6 +55,11 @@ impl EntityTag {
         Self(text)
     }
 
+    /// Tag of these bytes, the same for all versions of this program.
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
+        Self(hash(Sha256::new().chain_update(bytes), &[]))
+    }
+
     /// Tag of a state, the same for all versions of this program.
     pub(crate) fn of_state(parts: &[&str]) -> Self {
         Self(hash(Sha256::new(), parts))

@@ -29,7 +29,19 @@ fn check(response: &Response<Body>, path: &str, what: &str) {
     let policies = of("content-security-policy");
     let is_page = text(response, "content-type") == "text/html; charset=utf-8"
         && (path == "/" || path.starts_with("/pages"));
-    if is_page {
+    if path.starts_with("/bitsy/") && response.status() == StatusCode::OK {
+        let [policy] = policies[..] else { panic!("{what}: {policies:?}") };
+        for rule in [
+            "default-src 'none'",
+            "script-src 'self' 'wasm-unsafe-eval'",
+            "connect-src 'self'",
+            "frame-ancestors 'none'",
+            "base-uri 'none'",
+        ] {
+            assert!(policy.split("; ").any(|part| part == rule), "{what}: {policy}");
+        }
+        assert_eq!(of("cross-origin-resource-policy"), ["same-origin"], "{what}");
+    } else if is_page {
         let [policy] = policies[..] else { panic!("{what}: {policies:?}") };
         for rule in
             ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"]
@@ -45,21 +57,29 @@ fn check(response: &Response<Body>, path: &str, what: &str) {
 
 /// A path of the table with a value for each of its segments.
 fn filled(path: &str, world: &World) -> String {
-    let couch = if path.starts_with("/couch") { "evil/page/page.html" } else { "v1/feeds" };
+    let rest = match path {
+        path if path.starts_with("/couch") => "evil/page/page.html",
+        path if path.starts_with("/bitsy") => "demo/",
+        _ => "v1/feeds",
+    };
     path.replace("{collection}", "notes")
         .replace("{sha256}", &world.blob.to_string())
         .replace("{generation}", "1.00000000")
         .replace("{id}", "a")
         .replace("{name}", "n")
         .replace("{number}", "1")
-        .replace("{*path}", couch)
+        .replace("{*path}", rest)
 }
 
 /// A hub with hostile content in its log, and in the attachment of a database.
 async fn world() -> (World, String) {
     let mut world = World::in_memory().await;
     let limits = Limits { client_requests: 0, ..Limits::default() };
-    world.router = router(world.endpoint.clone(), Config { limits, ..Config::default() });
+    // The hub reads the package when it is made.
+    let package = crate::web_package::package();
+    let web_package = Some(package.path().to_owned());
+    let config = Config { limits, web_package, ..Config::default() };
+    world.router = router(world.endpoint.clone(), config);
     let token = bearer(&world.access("root").await);
     let send = async |method: Method, path: &str, headers: &[(&str, &str)], body: &str| {
         let headers = [&[("authorization", &*token)], headers].concat();

@@ -51,3 +51,4 @@ mod sockets;
 mod sqlite;
 mod sse;
 mod visitor;
+mod web_package;
