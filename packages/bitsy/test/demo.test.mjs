@@ -139,6 +139,11 @@ for (const kind of KINDS) {
       const stored = await hub.titles();
       assert.deepEqual(["my first", "theirs", "both"].map((title) => stored.includes(title)), [true, true, true]);
       assert.ok(!stored.includes("my second"));
+      // The dropped change is removed once it can no longer be undone.
+      await until("no failed change", () => page.evaluate(async () => {
+        const { errors } = await import("/bitsy/offline.mjs");
+        return (await errors()).length === 0;
+      }));
       await page.close();
     });
 
