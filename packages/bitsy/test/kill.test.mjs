@@ -96,7 +96,9 @@ async function run({ kind, way, kills, start, canPost }) {
         const title = `n${number += 1}`;
         const method = canPost && random() < 0.5 ? "POST" : "PUT";
         const path = method === "POST" ? origin.feedPath : origin.entryPath("a");
-        const { status } = await world.send(method, path, entry(title));
+        // An edit keeps the id of its entry.
+        const body = method === "POST" ? entry(title) : entry(title).replace(/<id>[^<]*/, "<id>urn:test:a");
+        const { status } = await world.send(method, path, body);
         if (status === 200 || status === 201 || status === 204) acknowledged.push({ title, method });
       }
     };
