@@ -31,7 +31,7 @@ use support::{TestDirectory, has, lacks};
 fn write_without_a_network(way: fn(String) -> Route) {
     let place = TestDirectory::new();
     let mut hub = Hub::start(&place);
-    let mut gateway = Gateway::start(&place, hub.authority());
+    let mut gateway = Gateway::start(&place, &hub.authority());
     let application = Application::new(way(gateway.address.clone()), Some(LOGIN));
     let notes = hub.notes();
     let create = |title: &str| {
@@ -141,7 +141,7 @@ fn every_acknowledged_write_arrives_once_while_the_gateway_is_killed() {
     eprintln!("FEEDSYNC_SEED={seed}");
     let place = TestDirectory::new();
     let mut hub = Hub::start(&place);
-    let mut gateway = Gateway::start(&place, hub.authority());
+    let mut gateway = Gateway::start(&place, &hub.authority());
     let notes = hub.notes();
     gateway.subscribe(&notes, Some(AUTHORIZATION));
     let ways = [Route::Reverse(gateway.address.clone()), Route::Proxy(gateway.address.clone())];
@@ -195,7 +195,7 @@ fn every_acknowledged_write_arrives_once_while_the_gateway_is_killed() {
 fn a_full_disk_refuses_what_it_cannot_keep_and_loses_nothing() {
     let place = TestDirectory::new();
     let mut hub = Hub::start(&place);
-    let Some(gateway) = Gateway::on_a_small_disk(&place, hub.authority()) else { return };
+    let Some(gateway) = Gateway::on_a_small_disk(&place, &hub.authority()) else { return };
     let application = Application::new(Route::Proxy(gateway.address.clone()), Some(LOGIN));
     let notes = hub.notes();
     gateway.subscribe(&notes, Some(AUTHORIZATION));
@@ -275,7 +275,7 @@ fn a_client_of_atompub_creates_edits_and_deletes_without_its_server() {
     }
     let place = TestDirectory::new();
     let mut hub = Hub::start(&place);
-    let gateway = Gateway::start(&place, hub.authority());
+    let gateway = Gateway::start(&place, &hub.authority());
     let application = Application::new(Route::Reverse(gateway.address.clone()), Some(LOGIN));
     for title in ["Bread", "Butter"] {
         let made = hub.application().post(&hub.notes(), &entry(title));

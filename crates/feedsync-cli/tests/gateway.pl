@@ -29,7 +29,7 @@ $client->password($ENV{ATOMPUB_PASSWORD});
 # Address at the gateway of a resource of the server.
 sub at {
     my ($url) = @_;
-    $url =~ s{^http://[^/]+}{$base} unless index($url, $base) == 0;
+    $url =~ s{^https?://[^/]+}{$base} unless index($url, $base) == 0;
     return $url;
 }
 

@@ -1,6 +1,7 @@
 //! curl as an independent application that supports HTTP and AtomPub.
 
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Connection of an application to a server.
@@ -19,6 +20,8 @@ pub(crate) struct Application {
     way: Route,
     /// Credentials, as `NAME:PASSWORD`.
     login: Option<String>,
+    /// The only certificate authority that it trusts.
+    authority: Option<PathBuf>,
 }
 
 /// A complete response.
@@ -66,7 +69,12 @@ impl Application {
     }
 
     pub(crate) fn new(way: Route, login: Option<&str>) -> Self {
-        Self { way, login: login.map(ToOwned::to_owned) }
+        Self { way, login: login.map(ToOwned::to_owned), authority: None }
+    }
+
+    /// The same application, which trusts the certificate authority of this file and no other.
+    pub(crate) fn trusting(self, authority: &Path) -> Self {
+        Self { authority: Some(authority.to_owned()), ..self }
     }
 
     /// Address at which this application reaches a resource of the server.
@@ -89,12 +97,24 @@ impl Application {
         body: Option<&[u8]>,
     ) -> Option<Answer> {
         let mut curl = Command::new("curl");
-        for name in ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"] {
+        for name in [
+            "http_proxy",
+            "HTTP_PROXY",
+            "https_proxy",
+            "HTTPS_PROXY",
+            "all_proxy",
+            "ALL_PROXY",
+            "no_proxy",
+            "NO_PROXY",
+        ] {
             curl.env_remove(name);
         }
         curl.args(["-q", "-s", "-i", "--max-time", "20", "-X", method, "-H", "Expect:"]);
         if let Route::Proxy(gateway) = &self.way {
             curl.args(["--proxy", &format!("http://{gateway}")]);
+        }
+        if let Some(authority) = &self.authority {
+            curl.arg("--cacert").arg(authority);
         }
         curl.args(self.login.iter().flat_map(|login| ["-u", login]));
         curl.args(headers.iter().flat_map(|header| ["-H", header]));

@@ -37,6 +37,11 @@ impl<'p> Gateway<'p> {
         Self::reaching(place, &["--mount", mount])
     }
 
+    /// Starts a gateway that intercepts https. For origins it trusts the authority in `ca.pem` alone.
+    pub(crate) fn intercepting(place: &'p TestDirectory, allow: &str) -> Self {
+        Self::reaching(place, &["--allow", allow, "--intercept"])
+    }
+
     /// Starts a gateway with the default configuration.
     pub(crate) fn unconfigured(place: &'p TestDirectory) -> Self {
         Self::reaching(place, &[])
@@ -86,6 +91,9 @@ impl<'p> Gateway<'p> {
             false => self.place.command(&arguments),
             true => self.place.within(&["unshare", "-rm", "sh", "-c", SMALL_DISK], &arguments),
         };
+        if self.reach.iter().any(|option| option == "--intercept") {
+            command.env("SSL_CERT_FILE", self.place.path("ca.pem"));
+        }
         let mut child = command
             .arg(&self.control)
             .args(&self.reach)

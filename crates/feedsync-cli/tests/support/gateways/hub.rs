@@ -1,7 +1,7 @@
 //! A hub with a collection of entries and pictures, with or without a user, which is killed and restarted.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use super::application::{Application, Route};
 use super::listing::{Member, members};
@@ -16,10 +16,38 @@ pub(crate) struct Hub<'p> {
     child: Option<Child>,
     address: String,
     login: Option<&'static str>,
+    /// Whether it has the certificate of [`certificates`].
+    is_encrypted: bool,
+}
+
+/// Creates a certificate authority in `ca.pem`, and a certificate for `localhost` in `hub.pem`.
+fn certificates(place: &TestDirectory) {
+    let key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes";
+    let script = format!(
+        "openssl req -x509 {key} -keyout ca.key -out ca.pem -days 2 -subj '/CN=authority of a test' \
+         && openssl req {key} -keyout hub.key -out hub.csr -subj /CN=localhost \
+         && echo subjectAltName=DNS:localhost >names \
+         && openssl x509 -req -in hub.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile names -out hub.pem"
+    );
+    let mut shell = Command::new("sh");
+    let output = shell.args(["-ec", &script]).current_dir(place.path("")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 impl<'p> Hub<'p> {
     pub(crate) fn start(place: &'p TestDirectory) -> Self {
+        Self::add_user(place);
+        Self::with(place, Some(LOGIN), false)
+    }
+
+    /// Starts a hub that is reached over https, with a certificate of the authority in `ca.pem`.
+    pub(crate) fn encrypted(place: &'p TestDirectory) -> Self {
+        certificates(place);
+        Self::add_user(place);
+        Self::with(place, Some(LOGIN), true)
+    }
+
+    fn add_user(place: &TestDirectory) {
         let run = |arguments: &[&str]| {
             let (_, password) = LOGIN.split_once(':').unwrap();
             let run = place.run_with(&[&["--data", "hub"], arguments].concat(), password);
@@ -27,16 +55,16 @@ impl<'p> Hub<'p> {
         };
         run(&["store", "init", "--endpoint", "hub"]);
         run(&["user", "add", "anna", "--administrator", "--password-stdin"]);
-        Self::with(place, Some(LOGIN))
     }
 
     /// Starts a hub with the default configuration: every user of this machine may do everything.
     pub(crate) fn without_user(place: &'p TestDirectory) -> Self {
-        Self::with(place, None)
+        Self::with(place, None, false)
     }
 
-    fn with(place: &'p TestDirectory, login: Option<&'static str>) -> Self {
-        let mut hub = Self { place, child: None, address: "127.0.0.1:0".to_owned(), login };
+    fn with(place: &'p TestDirectory, login: Option<&'static str>, is_encrypted: bool) -> Self {
+        let address = "127.0.0.1:0".to_owned();
+        let mut hub = Self { place, child: None, address, login, is_encrypted };
         hub.wake();
         let accept = br#"{"accept": ["image/*", "application/atom+xml;type=entry"]}"#;
         let kind = "Content-Type: application/json";
@@ -49,12 +77,17 @@ impl<'p> Hub<'p> {
     pub(crate) fn wake(&mut self) {
         assert!(self.child.is_none());
         let arguments = ["--data", "hub", "serve", "--listen", &self.address];
-        let mut child = self.place.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let mut command = self.place.command(&arguments);
+        if self.is_encrypted {
+            command.args(["--tls-certificate", "hub.pem", "--tls-key", "hub.key"]);
+        }
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let begins = format!("listening on {}://", self.scheme());
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         self.address = lines
             .map_while(Result::ok)
             .find_map(|line| {
-                let address = line.strip_prefix("listening on http://")?;
+                let address = line.strip_prefix(&*begins)?;
                 Some(address.trim_end_matches('/').to_owned())
             })
             .expect("the hub says where it listens");
@@ -72,17 +105,34 @@ impl<'p> Hub<'p> {
         self.child.is_some()
     }
 
-    pub(crate) fn authority(&self) -> &str {
-        &self.address
+    /// Host and port. A certificate is for a name.
+    pub(crate) fn authority(&self) -> String {
+        match self.is_encrypted {
+            true => self.address.replace("127.0.0.1", "localhost"),
+            false => self.address.clone(),
+        }
+    }
+
+    fn scheme(&self) -> &'static str {
+        if self.is_encrypted { "https" } else { "http" }
+    }
+
+    /// Address of the hub, without a path.
+    pub(crate) fn origin(&self) -> String {
+        format!("{}://{}", self.scheme(), self.authority())
     }
 
     pub(crate) fn notes(&self) -> String {
-        format!("http://{}/collections/notes", self.address)
+        format!("{}/collections/notes", self.origin())
     }
 
     /// An application that connects to the hub directly, signed in if the hub has a user.
     pub(crate) fn application(&self) -> Application {
-        Application::new(Route::Direct, self.login)
+        let application = Application::new(Route::Direct, self.login);
+        match self.is_encrypted {
+            true => application.trusting(&self.place.path("ca.pem")),
+            false => application,
+        }
     }
 
     /// Members of the collection at the hub.
