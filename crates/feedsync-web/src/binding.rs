@@ -9,7 +9,6 @@ use crate::store::{self, CANDIDATES, Found, STATE, USES};
 use crate::worker::Worker;
 
 use feedsync_bitsy::collections::SortedMap;
-use feedsync_bitsy::collections::SortedMap;
 
 /// The decisions of the worker.
 #[wasm_bindgen]

@@ -36,7 +36,7 @@ impl<K, V> SortedMap<K, V> {
 
     /// The entries with values that can be changed, sorted by their keys.
     pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (&K, &mut V)> {
-        self.0.iter_mut().map(|(key, value)| (&*key, value))
+        self.into_iter()
     }
 
     /// The keys, sorted.
@@ -86,6 +86,11 @@ impl<K: Ord, V> SortedMap<K, V> {
         K: Borrow<Q>,
     {
         self.0.binary_search_by(|(own, _)| own.borrow().cmp(key))
+    }
+
+    /// Moves all entries of another map here.
+    pub fn append(&mut self, other: &mut Self) {
+        self.extend(std::mem::take(other));
     }
 
     /// The value of a key.
@@ -202,6 +207,23 @@ impl<'m, K, V> Entry<'m, K, V> {
         V: Default,
     {
         self.or_insert_with(V::default)
+    }
+}
+
+/// Iterator over entries with values that can be changed.
+type IterMut<'a, K, V> =
+    std::iter::Map<std::slice::IterMut<'a, (K, V)>, fn(&'a mut (K, V)) -> (&'a K, &'a mut V)>;
+
+fn as_changeable<K, V>((key, value): &mut (K, V)) -> (&K, &mut V) {
+    (key, value)
+}
+
+impl<'a, K, V> IntoIterator for &'a mut SortedMap<K, V> {
+    type Item = (&'a K, &'a mut V);
+    type IntoIter = IterMut<'a, K, V>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter_mut().map(as_changeable)
     }
 }
 

@@ -16,6 +16,7 @@ enum Call {
     Set(u8, u16),
     Retain(u8),
     Extend(Vec<(u8, u16)>),
+    Append(Vec<(u8, u16)>),
     Clear,
 }
 
@@ -28,7 +29,8 @@ fn call() -> impl Strategy<Value = Call> {
         2 => any::<u8>().prop_map(Call::Add),
         2 => any::<(u8, u16)>().prop_map(|(key, value)| Call::Set(key, value)),
         1 => any::<u8>().prop_map(Call::Retain),
-        1 => entries.prop_map(Call::Extend),
+        1 => entries.clone().prop_map(Call::Extend),
+        1 => entries.prop_map(Call::Append),
         1 => Just(Call::Clear),
     ]
 }
@@ -57,6 +59,12 @@ macro_rules! answer {
             }
             Call::Extend(entries) => {
                 $map.extend(entries);
+                None
+            }
+            Call::Append(entries) => {
+                let mut other = entries.into_iter().collect();
+                $map.append(&mut other);
+                assert!(other.is_empty());
                 None
             }
             Call::Clear => {
