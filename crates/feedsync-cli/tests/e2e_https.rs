@@ -40,7 +40,8 @@ fn an_application_goes_on_without_its_server_over_https() {
     let mut hub = Hub::encrypted(&place);
     let mut gateway = Gateway::intercepting(&place, &hub.authority());
     let authority = authority_of_gateway(&place);
-    let through = |login| Application::new(Route::Proxy(gateway.address.clone()), login);
+    let way = Route::Proxy(gateway.address.clone());
+    let through = |login| Application::new(way.clone(), login);
     let application = through(Some(LOGIN)).trusting(&authority);
     let notes = hub.notes();
     let made = hub.application().post(&notes, &entry("Bread"));
