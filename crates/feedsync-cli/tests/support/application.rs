@@ -111,7 +111,7 @@ impl Application {
         }
         curl.args(["-q", "-s", "-i", "--max-time", "20", "-X", method, "-H", "Expect:"]);
         if let Route::Proxy(gateway) = &self.way {
-            curl.args(["--proxy", &format!("http://{gateway}")]);
+            curl.args(["--suppress-connect-headers", "--proxy", &format!("http://{gateway}")]);
         }
         if let Some(authority) = &self.authority {
             curl.arg("--cacert").arg(authority);
