@@ -27,7 +27,7 @@ pub fn citations(workspace: &Path) -> io::Result<Vec<Citation>> {
             let path = entry?.path();
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             if path.is_dir() {
-                if !name.starts_with('.') && !["target", "node_modules", "dist"].contains(&&*name) {
+                if !name.starts_with('.') && !["target", "node_modules", "dist"].contains(&name) {
                     waiting.push(path);
                 }
                 continue;
