@@ -8,8 +8,6 @@ mod support;
 #[path = "support/gateways/mod.rs"]
 mod gateways;
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -20,12 +18,13 @@ use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
 
 use gateways::application::{Answer, Application, ENTRY, Route, entry};
+use gateways::atompub;
 use gateways::gateway::Gateway;
 use gateways::hub::{AUTHORIZATION, Hub, LOGIN};
 use gateways::listing::titles;
 use gateways::writer::Writer;
+use support::TestDirectory;
 use support::web::WebServer;
-use support::{TestDirectory, has, lacks};
 
 /// Continues to work while the hub is unavailable, such as on a laptop without a network.
 fn write_without_a_network(way: fn(String) -> Route) {
@@ -239,38 +238,9 @@ fn a_full_disk_refuses_what_it_cannot_keep_and_loses_nothing() {
     assert_eq!(titles(&hub.application().get(&notes)), written);
 }
 
-/// Whether Debian's `libatompub-perl` is installed.
-fn has_atompub_client() -> bool {
-    let asked = || Command::new("perl").args(["-MAtompub::Client", "-e", "1"]).output().unwrap();
-    has("perl") && (asked().status.success() || lacks("libatompub-perl"))
-}
-
-/// Runs a script with `libatompub-perl`, which signs in to a hub. At a line of its output the hub is stopped.
-fn run_atompub_client(hub: &mut Hub<'_>, script: &str, arguments: [&str; 2], at: &str) {
-    let (user, password) = LOGIN.split_once(':').unwrap();
-    let mut client = Command::new("perl")
-        .arg(format!("{}/tests/{script}", env!("CARGO_MANIFEST_DIR")))
-        .args(arguments)
-        .envs([("ATOMPUB_USER", user), ("ATOMPUB_PASSWORD", password)])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut said = BufReader::new(client.stdout.take().unwrap());
-    let mut text = String::new();
-    while !text.ends_with(&format!("# {at}\n")) {
-        assert_ne!(said.read_line(&mut text).unwrap(), 0, "{text}");
-    }
-    hub.kill();
-    client.stdin.take().unwrap().write_all(b"\n").unwrap();
-    said.read_to_string(&mut text).unwrap();
-    assert!(client.wait().unwrap().success(), "{text}");
-    assert!(text.contains("the client finds nothing odd"), "{text}");
-}
-
 #[test]
 fn a_client_of_atompub_creates_edits_and_deletes_without_its_server() {
-    if !has_atompub_client() {
+    if !atompub::has_client() {
         return;
     }
     let place = TestDirectory::new();
@@ -283,7 +253,7 @@ fn a_client_of_atompub_creates_edits_and_deletes_without_its_server() {
     }
     gateway.subscribe(&hub.notes(), Some(AUTHORIZATION));
     let (base, notes) = (application.at(&format!("http://{}", hub.authority())), hub.notes());
-    run_atompub_client(&mut hub, "gateway.pl", [&base, &notes], "signed in");
+    atompub::run(&mut hub, "gateway.pl", [&base, &notes], &[], "signed in");
     hub.wake();
     gateway.drained();
     assert_eq!(titles(&hub.application().get(&hub.notes())), ["Oat milk", "Rye bread"]);
@@ -291,7 +261,7 @@ fn a_client_of_atompub_creates_edits_and_deletes_without_its_server() {
 
 #[test]
 fn a_client_of_atompub_follows_links_through_the_gateway_with_and_without_its_server() {
-    if !has_atompub_client() {
+    if !atompub::has_client() {
         return;
     }
     let place = TestDirectory::new();
@@ -302,7 +272,7 @@ fn a_client_of_atompub_follows_links_through_the_gateway_with_and_without_its_se
     let follows = ["edit", "edit-media", "service", "self", "next"];
     gateway.subscribe_with(&hub.notes(), &follows, Some(AUTHORIZATION));
     let service = format!("http://{}/hub/service", gateway.address);
-    run_atompub_client(&mut hub, "linked.pl", [&service, ""], "with a network");
+    atompub::run(&mut hub, "linked.pl", [&service, ""], &[], "with a network");
     hub.wake();
     gateway.drained();
     assert_eq!(gateway.errors(), json!([]));

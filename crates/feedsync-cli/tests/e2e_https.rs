@@ -6,18 +6,17 @@ mod support;
 #[path = "support/gateways/mod.rs"]
 mod gateways;
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
 use serde_json::json;
 
 use gateways::application::{Application, Route, entry};
+use gateways::atompub;
 use gateways::gateway::Gateway;
 use gateways::hub::{AUTHORIZATION, Hub, LOGIN};
 use gateways::listing::titles;
-use support::{TestDirectory, has, lacks};
+use support::{TestDirectory, has};
 
 /// The certificate of the gateway's authority, as `feedsync gateway ca show` prints it.
 fn authority_of_gateway(place: &TestDirectory) -> PathBuf {
@@ -109,19 +108,15 @@ fn the_key_of_the_authority_is_for_its_user_alone_and_is_never_shown() {
 }
 
 #[test]
-fn hosts_that_are_not_allowed_keep_their_own_certificate() {
+fn server_that_only_a_star_allows_is_not_intercepted() {
     if !has("openssl") {
         return;
     }
     let place = TestDirectory::new();
     let hub = Hub::encrypted(&place);
-    // A star allows tunnels, and no interception.
+    // A star allows tunnels, and no interception. The other tests intercept the same hub under its name.
     let gateway = Gateway::intercepting(&place, &format!("*:{}", port(&hub)));
     let through = Application::new(Route::Proxy(gateway.address.clone()), Some(LOGIN));
-    let direct = through.clone().trusting(&place.path("ca.pem"));
-    let answer = direct.ask("GET", &hub.notes(), &[], None);
-    // The gateway tunnels to public servers alone where nobody has named one; the hub of the test is local.
-    assert!(answer.is_none_or(|answer| answer.status == 200));
     let authority = authority_of_gateway(&place);
     assert!(through.trusting(&authority).ask("GET", &hub.notes(), &[], None).is_none());
 }
@@ -132,19 +127,8 @@ fn port(hub: &Hub<'_>) -> String {
 
 #[test]
 fn a_client_of_atompub_works_over_https_without_its_server() {
-    let module = |name: &str| {
-        Command::new("perl")
-            .args([&format!("-M{name}"), "-e", "1"])
-            .output()
-            .unwrap()
-            .status
-            .success()
-    };
-    if !has("openssl")
-        || !has("perl")
-        || !(module("Atompub::Client") || lacks("libatompub-perl"))
-        || !(module("LWP::Protocol::https") || lacks("liblwp-protocol-https-perl"))
-    {
+    let has_https = || atompub::has_module("LWP::Protocol::https", "liblwp-protocol-https-perl");
+    if !has("openssl") || !atompub::has_client() || !has_https() {
         return;
     }
     let place = TestDirectory::new();
@@ -156,30 +140,14 @@ fn a_client_of_atompub_works_over_https_without_its_server() {
         assert_eq!(made.status, 201, "{}", made.text());
     }
     gateway.subscribe(&hub.notes(), Some(AUTHORIZATION));
-    let (user, password) = LOGIN.split_once(':').unwrap();
-    let mut client = Command::new("perl")
-        .arg(format!("{}/tests/gateway.pl", env!("CARGO_MANIFEST_DIR")))
-        .args([hub.origin(), hub.notes()])
-        .envs([("ATOMPUB_USER", user), ("ATOMPUB_PASSWORD", password)])
-        .envs([
-            ("PERL_LWP_ENV_PROXY", "1"),
-            ("https_proxy", &*format!("http://{}", gateway.address)),
-        ])
-        .env("PERL_LWP_SSL_CA_FILE", &authority)
-        .env_remove("no_proxy")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut said = BufReader::new(client.stdout.take().unwrap());
-    let mut text = String::new();
-    while !text.ends_with("# signed in\n") {
-        assert_ne!(said.read_line(&mut text).unwrap(), 0, "{text}\n{}", gateway.log());
-    }
-    hub.kill();
-    client.stdin.take().unwrap().write_all(b"\n").unwrap();
-    said.read_to_string(&mut text).unwrap();
-    assert!(client.wait().unwrap().success(), "{text}");
+    let proxy = format!("http://{}", gateway.address);
+    let environment = [
+        ("PERL_LWP_ENV_PROXY", "1"),
+        ("https_proxy", &*proxy),
+        ("PERL_LWP_SSL_CA_FILE", authority.to_str().unwrap()),
+    ];
+    let (origin, notes) = (hub.origin(), hub.notes());
+    atompub::run(&mut hub, "gateway.pl", [&origin, &notes], &environment, "signed in");
     hub.wake();
     gateway.drained();
     assert_eq!(titles(&hub.application().get(&hub.notes())), ["Oat milk", "Rye bread"]);

@@ -4,21 +4,11 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { until } from "./browser.mjs";
+import { PROGRAM, freePort } from "./hub.mjs";
 import { Origin, entry, titleOf } from "./origin.mjs";
-
-const HUB = process.env.FEEDSYNC_PROGRAM ?? new URL("../../../target/debug/feedsync", import.meta.url).pathname;
-
-async function freePort() {
-  const server = createServer();
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 class Behind extends Origin {
   // Addresses of entries that were created.
@@ -103,13 +93,13 @@ export class Hub extends Behind {
   feedPath = "/collections/notes";
 
   static async start(titles) {
-    if (!existsSync(HUB)) throw new Error(`${HUB} is not built: cargo build -p feedsync-cli, or FEEDSYNC_PROGRAM`);
+    if (!existsSync(PROGRAM)) throw new Error(`${PROGRAM} is not built: cargo build -p feedsync-cli, or FEEDSYNC_PROGRAM`);
     const origin = new Hub();
     origin.directory = await mkdtemp(join(tmpdir(), "bitsy-hub-"));
     const port = await freePort();
     origin.upstream = `http://127.0.0.1:${port}`;
     const data = join(origin.directory, "data");
-    await origin.begin(HUB, ["--data", data, "serve", "--listen", `127.0.0.1:${port}`]);
+    await origin.begin(PROGRAM, ["--data", data, "serve", "--listen", `127.0.0.1:${port}`]);
     const made = await fetch(origin.upstream + origin.feedPath, {
       method: "PUT", headers: { "content-type": "application/json" }, body: `{"accept": ["application/atom+xml;type=entry"]}`,
     });

@@ -1,4 +1,4 @@
-// A real hub with the package, for tests. BITSY_HUB names the program; by default it is the one that Cargo built.
+// A real hub with the package, for tests. FEEDSYNC_PROGRAM names the program; by default it is the one that Cargo built.
 
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -11,7 +11,7 @@ import { until } from "./browser.mjs";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const dist = fileURLToPath(new URL("../dist", import.meta.url));
-const PROGRAM = process.env.BITSY_HUB ?? join(process.env.CARGO_TARGET_DIR ?? join(root, "target"), "debug/feedsync");
+export const PROGRAM = process.env.FEEDSYNC_PROGRAM ?? join(process.env.CARGO_TARGET_DIR ?? join(root, "target"), "debug/feedsync");
 const ENTRY = "application/atom+xml;type=entry";
 
 export const entry = (title, text = title) => `<entry xmlns="http://www.w3.org/2005/Atom"><title>${title}</title><content>${text}</content></entry>`;
@@ -83,7 +83,7 @@ export class Hub {
   }
 }
 
-function freePort() {
+export function freePort() {
   return new Promise((resolve) => {
     const server = createServer().listen(0, "127.0.0.1", () => {
       const { port } = server.address();

@@ -11,25 +11,16 @@ use bytes::Bytes;
 use feedsync_bitsy::coding::{Coding, choose, vary};
 use flate2::Compression;
 use flate2::write::{GzEncoder, MultiGzDecoder};
-use http::header::{self, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use http::header::{self, CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Method, Response};
 use hyper::body::{Body as HttpBody, Frame};
 
 use super::body::{Body, BodyError};
 use super::head::Head;
+use crate::rewrite::{BYTES_HEADERS, remove};
 
 /// Maximum number of bytes that are decompressed at once. gzip expands a byte to at most about a thousand.
 const MAX_STEP_BYTES: usize = 1 << 10;
-
-/// Header fields that describe the bytes of a response.
-const CODING_HEADERS: [HeaderName; 6] = [
-    header::ACCEPT_RANGES,
-    header::CONTENT_LENGTH,
-    HeaderName::from_static("content-digest"),
-    HeaderName::from_static("content-md5"),
-    HeaderName::from_static("digest"),
-    HeaderName::from_static("repr-digest"),
-];
 
 /// Marks a response of a server that is forwarded in its own coding.
 #[derive(Debug, Clone, Copy)]
@@ -62,7 +53,7 @@ pub(super) fn recoded(request: &Head, mut response: Response<Body>) -> Response<
         return response;
     };
     weaken(headers);
-    CODING_HEADERS.into_iter().for_each(|name| drop(headers.remove(name)));
+    remove(headers, &BYTES_HEADERS);
     headers.remove(header::CONTENT_ENCODING);
     if coding == Coding::Gzip {
         headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));

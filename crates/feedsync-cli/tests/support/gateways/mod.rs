@@ -2,6 +2,7 @@
 
 #![allow(dead_code)] // each test binary uses a part of this
 
+pub(crate) mod atompub;
 pub(crate) mod gateway;
 pub(crate) mod hub;
 pub(crate) mod listing;
