@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { until } from "./browser.mjs";
 import { PROGRAM, freePort } from "./hub.mjs";
+import { endLast } from "./left.mjs";
 import { Origin, entry, titleOf } from "./origin.mjs";
 
 class Behind extends Origin {
@@ -15,7 +16,9 @@ class Behind extends Origin {
   made = new Set();
 
   async begin(program, args) {
-    this.process = spawn(program, args, { stdio: "ignore" });
+    const child = spawn(program, args, { stdio: "ignore" });
+    this.process = child;
+    endLast(() => child.kill("SIGKILL"));
     await until(program, () => fetch(this.upstream).then(() => true));
     await this.serveFiles();
     await this.listen(0);

@@ -5,6 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import puppeteer from "puppeteer-core";
+import { endLast } from "./left.mjs";
 
 const PROGRAMS = { chrome: "/usr/bin/chromium", firefox: "/usr/bin/firefox-esr" };
 
@@ -29,6 +30,8 @@ export class Browser {
     for (let attempts = 1; ; attempts += 1) {
       try {
         this.browser = await puppeteer.launch(options);
+        const child = this.browser.process();
+        endLast(() => child.kill("SIGKILL"));
         return;
       } catch (error) {
         if (attempts === 5) throw error;

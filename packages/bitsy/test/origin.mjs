@@ -5,6 +5,7 @@
 import { createServer } from "node:http";
 import { readFile } from "node:fs/promises";
 import { createHash } from "node:crypto";
+import { endLast } from "./left.mjs";
 
 const ATOM = "application/atom+xml";
 const SCRIPT = "text/javascript; charset=utf-8";
@@ -59,7 +60,12 @@ export class Origin {
       console.error(error);
       response.destroy();
     }));
-    await new Promise((resolve) => this.server.listen(port, "127.0.0.1", resolve));
+    const { server } = this;
+    endLast(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    await new Promise((resolve) => server.listen(port, "127.0.0.1", resolve));
     this.port = this.server.address().port;
     this.url = `http://127.0.0.1:${this.port}`;
   }
