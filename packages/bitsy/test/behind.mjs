@@ -1,14 +1,13 @@
 // Origins that are other programs: an nginx with WebDAV, and the hub. A server of the tests stands before them. It has the
 // files of the application, records each edit that was carried out, and can be stopped like a network that fails.
 
-import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { until } from "./browser.mjs";
 import { PROGRAM, freePort } from "./hub.mjs";
-import { endLast } from "./left.mjs";
+import { start } from "./left.mjs";
 import { Origin, entry, titleOf } from "./origin.mjs";
 
 class Behind extends Origin {
@@ -16,9 +15,7 @@ class Behind extends Origin {
   made = new Set();
 
   async begin(program, args) {
-    const child = spawn(program, args, { stdio: "ignore" });
-    this.process = child;
-    endLast(() => child.kill("SIGKILL"));
+    this.process = start(program, args, { stdio: "ignore" });
     await until(program, () => fetch(this.upstream).then(() => true));
     await this.serveFiles();
     await this.listen(0);

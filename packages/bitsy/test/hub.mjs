@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { until } from "./browser.mjs";
-import { endLast } from "./left.mjs";
+import { start } from "./left.mjs";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const dist = fileURLToPath(new URL("../dist", import.meta.url));
@@ -42,9 +42,7 @@ export class Hub {
 
   async begin(port = this.port) {
     const args = ["--data", this.data, "serve", "--listen", `127.0.0.1:${port}`, "--web-package", dist, "--log-level", "error"];
-    const child = spawn(PROGRAM, args, { stdio: process.env.BITSY_TRACE ? "inherit" : "ignore" });
-    this.process = child;
-    endLast(() => child.kill("SIGKILL"));
+    this.process = start(PROGRAM, args, { stdio: process.env.BITSY_TRACE ? "inherit" : "ignore" });
     await until("the hub", async () => (await fetch(`http://127.0.0.1:${port}/healthz`)).ok);
   }
 

@@ -9,13 +9,13 @@ import { KINDS, World } from "./world.mjs";
 
 const WORKER = "/bitsy-worker.js";
 
-// Fetches a newer worker, and waits until it responds to the page. The page is reloaded, because one of Firefox may go on
-// with a worker that was replaced, which never answers.
+// Fetches a newer worker, and waits until it responds to the page. It reloads the page, because a page of
+// Firefox may keep the replaced worker, which never answers.
 async function update(page) {
   await page.evaluate(async () => (await navigator.serviceWorker.getRegistration()).update());
   await until("the newer worker", async () => {
     await page.reload();
-    return (await control(page, "GET", "/outbox")).body.length >= 0;
+    return control(page, "GET", "/outbox");
   }, 60_000);
 }
 
