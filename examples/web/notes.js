@@ -142,7 +142,7 @@ $("file").addEventListener("change", () => {
 
 run(async () => {
   const shell = ["./", location.href, "notes.css", "notes.js",
-    ...["bitsy.mjs", "bitsy.js", "offline.mjs", "offline.html", "offline.css", "offline-page.js"].map((name) => `../${name}`)];
+    ...["bitsy.mjs", "bitsy.js", "offline.mjs", "messages.mjs", "offline.html", "offline.css", "offline-page.js"].map((name) => `../${name}`)];
   const bitsy = await register("../bitsy-worker.js", { shell });
   const stored = bitsy.subscriptionBuilder().setFeed(feed).addFollow("edit").addFollow("edit-media").build();
   stored.addStateChangeEventListener(() => run(load));

@@ -12,6 +12,7 @@
   const PROXIES = /*proxies*/ [];
   // Filled in for the package of the Service Worker. A page then says with `bitsy.register` what it uses.
   const REGISTERS = /*registers*/ false;
+  const MESSAGE = /*message*/ null;
   const script = globalThis.document?.currentScript?.src;
   let control = CONTROL ?? (script ? new URL(script).origin : "http://127.0.0.1:5024");
 
@@ -713,7 +714,6 @@
 
   // Interval between two messages that keep the worker alive while this page is open, in milliseconds.
   const PING_INTERVAL = 20_000;
-  const MESSAGE_TIMEOUT = 30_000;
   const MAX_RECONNECT_PAUSE = 10_000;
   // Time in which a worker begins to intercept, in milliseconds.
   const CONTROL_TIMEOUT = 10_000;
@@ -725,20 +725,9 @@
   };
 
   // Sends a message to the worker, and returns its answer.
-  async function message(data) {
-    const { active } = await navigator.serviceWorker.ready;
-    return new Promise((resolve, reject) => {
-      const { port1, port2 } = new MessageChannel();
-      const late = setTimeout(() => reject(new GatewayError(0, "the worker does not respond")), MESSAGE_TIMEOUT);
-      port1.onmessage = ({ data: { value, failure } }) => {
-        clearTimeout(late);
-        port1.close();
-        if (failure === undefined) resolve(value);
-        else reject(new GatewayError(0, failure));
-      };
-      active.postMessage(data, [port2]);
-    });
-  }
+  const message = (data) => MESSAGE(data).catch((failure) => {
+    throw new GatewayError(0, failure.message);
+  });
 
   // Registers the worker, and follows its messages.
   async function beginWorker(url, { shell = [], partition, scope }) {

@@ -34,13 +34,14 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 
 /// Addresses below `/bitsy/`, with the file of the package and its media type.
-const FILES: [(&str, &str, &str); 13] = [
+const FILES: [(&str, &str, &str); 14] = [
     ("bitsy-worker.js", "bitsy-worker.js", SCRIPT),
     ("bitsy_bg.wasm", "bitsy_bg.wasm", "application/wasm"),
     ("bitsy.js", "bitsy.js", SCRIPT),
     ("bitsy.mjs", "bitsy.mjs", SCRIPT),
     ("offline.html", "offline.html", HTML),
     ("offline.mjs", "offline.mjs", SCRIPT),
+    ("messages.mjs", "messages.mjs", SCRIPT),
     ("offline-page.js", "offline-page.js", SCRIPT),
     ("offline.css", "offline.css", STYLE),
     ("demo/", "demo/index.html", HTML),

@@ -2,10 +2,13 @@
 
 use feedsync_bitsy::authentication::Partition;
 use feedsync_bitsy::collections::{SortedMap, SortedSet};
-use feedsync_bitsy::interceptor::{Context, Digest, Event, Settings, State, Step, TaskId};
+use feedsync_bitsy::interceptor::{
+    Content, Context, Digest, Event, Settings, State, Step, Task, TaskId,
+};
 use feedsync_bitsy::location::Location;
 use feedsync_bitsy::outbox::EditId;
 use feedsync_bitsy::time::Time;
+use http::{HeaderMap, StatusCode};
 
 use crate::store::{self, Found, Needed, PendingStep, ReadError, SetAside, Store, Writes};
 
@@ -139,6 +142,28 @@ impl Engine {
     /// Notes whether a request reached its server. This is not stored.
     pub(crate) fn reached(&mut self, location: &Location, did: bool, with: Circumstances) {
         self.state.reached(location, did, with.now, with.random as u64);
+    }
+
+    /// Begins the next edit of a queue, which was noted as sent before, when the response to edit `answered` arrives. This is
+    /// not stored. None while requests wait for the commit of the step that begins them.
+    pub(crate) fn next_in_queue(
+        &mut self,
+        answered: TaskId,
+        status: StatusCode,
+        headers: &HeaderMap,
+    ) -> Option<Task> {
+        if self.begun != self.state.next_task() {
+            return None;
+        }
+        let task = self.state.delivery().next_in_queue(answered, status, headers);
+        // It runs from now on, whatever becomes of the present step and of later ones.
+        self.begun = self.state.next_task();
+        task
+    }
+
+    /// Body of the edit after the one that a task sends.
+    pub(crate) fn body_after(&mut self, task: TaskId) -> Option<Content> {
+        self.state.delivery().body_after(task)
     }
 
     /// Adds data that were missing.

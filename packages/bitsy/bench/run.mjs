@@ -101,6 +101,8 @@ async function drain(browser) {
   const [ours, peers] = [[], []];
   for (let round = 0; round < 3; round += 1) {
     const world = await World.start(browser, ["a"]);
+    // Otherwise the worker must ask for each new entry, as the page would that reads it.
+    world.origin.namesContents = true;
     await world.offline();
     await world.page.evaluate(async (count, text) => {
       for (let n = 0; n < count; n += 1) {

@@ -5,7 +5,7 @@ import { mount } from "./offline.mjs";
 
 const element = document.getElementById("offline");
 try {
-  const files = ["offline.html", "offline.css", "offline.mjs", "offline-page.js", "bitsy.mjs", "bitsy.js"];
+  const files = ["offline.html", "offline.css", "offline.mjs", "messages.mjs", "offline-page.js", "bitsy.mjs", "bitsy.js"];
   await register("bitsy-worker.js", { shell: files });
   mount(element);
 } catch (error) {

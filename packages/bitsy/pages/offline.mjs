@@ -2,28 +2,16 @@
 //
 // Content comes from servers and is shown as text only. The stylesheet is offline.css.
 
+import { message } from "./messages.mjs";
+
 const UNDO_TIME = 8_000;
 const REFRESH_INTERVAL = 2_000;
-const MESSAGE_TIMEOUT = 30_000;
 // Maximum number of changes that a list shows, and of characters of one version.
 const MAX_SHOWN = 100;
 const MAX_TEXT = 200_000;
 
 /** Sends a request to the worker of this page. Resolves to its status and body. */
-export async function ask(method, path, body) {
-  const { active } = await navigator.serviceWorker.ready;
-  return new Promise((resolve, reject) => {
-    const { port1, port2 } = new MessageChannel();
-    const late = setTimeout(() => reject(new Error("the worker does not respond")), MESSAGE_TIMEOUT);
-    port1.onmessage = ({ data: { value, failure } }) => {
-      clearTimeout(late);
-      port1.close();
-      if (failure === undefined) resolve(value);
-      else reject(new Error(failure));
-    };
-    active.postMessage({ bitsy: "ask", method, path, body }, [port2]);
-  });
-}
+export const ask = (method, path, body) => message({ bitsy: "ask", method, path, body });
 
 /** Waiting changes, in the order in which they are sent. */
 export const outbox = () => list("/outbox");

@@ -10,7 +10,7 @@ import { KINDS } from "./world.mjs";
 
 const PAGE = "/bitsy/demo/?collection=/feed";
 const FILES = ["bitsy-worker.js", "bitsy_bg.wasm", "bitsy.js", "bitsy.mjs", "offline.html", "offline.mjs", "offline-page.js",
-  "offline.css", "demo/index.html", "demo/notes.js", "demo/notes.css"];
+  "messages.mjs", "offline.css", "demo/index.html", "demo/notes.js", "demo/notes.css"];
 const TYPES = { js: "text/javascript", mjs: "text/javascript", css: "text/css", html: "text/html; charset=utf-8", wasm: "application/wasm" };
 const RUN = "globalThis.hacked=1";
 

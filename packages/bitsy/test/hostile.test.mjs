@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { Browser, ask, control, register, until } from "./browser.mjs";
-import { entry } from "./origin.mjs";
+import { Browser, ask, control, pause, register, until } from "./browser.mjs";
+import { Origin, entry } from "./origin.mjs";
 import { KINDS, World } from "./world.mjs";
 
 for (const kind of KINDS) {
@@ -71,6 +71,32 @@ for (const kind of KINDS) {
       await world.delivered();
       assert.deepEqual(world.origin.log, ["PUT mine"]);
       await other.close();
+      await world.end();
+    });
+
+    test("a form of another site is no message to the worker", async () => {
+      const world = await World.start(browser);
+      await world.offline();
+      await world.send("PUT", "/entry/a", entry("mine"));
+      const message = JSON.stringify({ bitsy: "ask", method: "DELETE", path: `/outbox/${(await world.outbox())[0].id}` });
+      const [name, value] = message.split(/(?<=:"ask",)/);
+      const other = await Origin.start(`<!doctype html><form method="post" enctype="text/plain" action="${world.at("/bitsy-message")}"></form>`);
+      const page = await browser.page(`${other.url}/`);
+      await page.evaluate((name, value) => {
+        // The body of this form is the message and a line break: name=value, with the sign within a member that is ignored.
+        const field = document.createElement("input");
+        [field.name, field.value] = [`${name}"ignored":"`, `",${value}`];
+        document.forms[0].append(field);
+        document.forms[0].submit();
+      }, name, value).catch(() => {});
+      await pause(1_000);
+      assert.equal((await world.outbox()).length, 1, "the edit is still there");
+      // The same request of a page is a message.
+      const { status } = await world.send("POST", "/bitsy-message", message);
+      assert.equal(status, 200);
+      assert.deepEqual(await world.outbox(), []);
+      await page.close();
+      await other.stop();
       await world.end();
     });
 

@@ -29,6 +29,8 @@ export class Origin {
   interfere = () => undefined;
   // Called after a request was carried out, before it is answered.
   afterwards = () => undefined;
+  // Whether the response to a POST says that its body is the new entry (RFC 5023 9.2).
+  namesContents = false;
   feedPath = "/feed";
   entryPath(title) { return `/entry/${title}`; }
 
@@ -120,7 +122,8 @@ export class Origin {
       const path = `/entry/${this.next++}`;
       this.entries.set(path, body);
       this.log.push(`POST ${titleOf(body)}`);
-      return send(201, { ...this.described(ATOM, body), location: this.url + path }, body);
+      const named = this.namesContents ? { "content-location": this.url + path } : {};
+      return send(201, { ...this.described(ATOM, body), location: this.url + path, ...named }, body);
     }
     const known = this.entries.get(url);
     if (known === undefined) return send(404, { "content-type": "text/plain" }, "nothing here");

@@ -61,6 +61,27 @@ for (const kind of KINDS) {
       await origin.stop();
     });
 
+    test("an open page reaches each worker that replaces the present one", async () => {
+      const world = await World.start(browser, ["a"]);
+      const { origin, page } = world;
+      await page.addScriptTag({ url: "/bitsy.js" });
+      await page.evaluate(() => bitsy.register("/bitsy-worker.js"));
+      for (let version = 1; version <= 8; version += 1) {
+        origin.change("self.BITSY_VERSION = \"", `self.BITSY_VERSION = "${version}`);
+        const policy = version % 2 ? "offline" : "auto";
+        const answer = await page.evaluate(async (policy) => {
+          const registration = await navigator.serviceWorker.getRegistration();
+          const { active } = registration;
+          await registration.update();
+          while (active.state !== "redundant") await new Promise((resolve) => setTimeout(resolve, 20));
+          const late = new Promise((_, reject) => setTimeout(reject, 10_000, new Error("no answer")));
+          return Promise.race([bitsy.setNetworkPolicy(policy), late]);
+        }, policy);
+        assert.equal(answer, policy);
+      }
+      await world.end();
+    });
+
     test("a worker that is older than the store passes requests to the network, changes nothing, and says why", async () => {
       const world = await World.start(browser, ["a"]);
       const { origin, page } = world;

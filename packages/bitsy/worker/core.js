@@ -54,6 +54,11 @@ class Core {
     return this.exclusively(() => repairing(() => this.commit(command, contents), (damage) => this.repair(damage)));
   }
 
+  // The edit that may leave next; null if there is none. Nothing is committed for it.
+  async next(command) {
+    return this.isAhead || this.isRetired ? null : this.result(fixed(command));
+  }
+
   async commit(command, contents) {
     if (this.isAhead) await this.restore();
     this.incoming = new Map(contents.map(({ digest, bytes }) => [digest, bytes]));

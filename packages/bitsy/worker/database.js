@@ -107,8 +107,21 @@ class Database {
     return text === undefined ? [] : [[key, text]];
   }
 
+  // Begins to read a content that is probably needed next.
+  readAhead(digest) {
+    if (this.ahead?.digest === digest) return;
+    const bytes = this.content(digest);
+    bytes.catch(() => {});
+    this.ahead = { digest, bytes };
+  }
+
   // The bytes of a content, or undefined if they are gone or are not those that were stored.
   async content(digest) {
+    if (this.ahead?.digest === digest) {
+      const { bytes } = this.ahead;
+      this.ahead = undefined;
+      return bytes;
+    }
     const bytes = await this.stored(digest);
     return bytes && (await received(bytes)).digest === digest ? bytes : undefined;
   }
@@ -221,6 +234,9 @@ function migrate(transaction, version, format) {
 
 const LARGE_CONTENTS = "bitsy-contents";
 const contentUrl = (digest) => new URL(`bitsy-content/${digest}`, self.location.href).href;
+
+// The digest in the name of a content.
+const digestOf = (name) => name.split(" ", 1)[0];
 
 // A received content: its digest, its name in commands, and its bytes.
 async function received(bytes) {

@@ -21,11 +21,7 @@ async function begin() {
   const core = await opened();
   if (core.isRetired) return;
   const { tasks, nextWake } = await core.change({ do: "begin" });
-  for (const task of tasks) {
-    const done = perform(core, task).then(begin).catch(complain);
-    running.add(done);
-    done.finally(() => running.delete(done));
-  }
+  for (const task of tasks) start(core, task);
   clearTimeout(timer);
   if (nextWake !== null) {
     const pause = Math.min(Math.max(nextWake - Date.now(), 10), MAX_PAUSE);
@@ -33,6 +29,12 @@ async function begin() {
   }
   await tell(core);
   await core.sweep();
+}
+
+function start(core, task) {
+  const done = perform(core, task).then(begin).catch(complain);
+  running.add(done);
+  done.finally(() => running.delete(done));
 }
 
 async function perform(core, task) {
@@ -49,10 +51,16 @@ async function perform(core, task) {
   await tell(core);
 }
 
-async function sent(core, { method, url, headers, body, withCredentials, mayRedirect }) {
+// Starts the next edit of a queue, if it may leave while the outcome of this one is stored.
+async function startNext(core, id, response) {
+  const task = await core.next({ do: "next", id, response: statusAndHeaders(response) });
+  if (task) start(core, task);
+}
+
+async function sent(core, { id, method, url, headers, body, withCredentials, mayRedirect, bodyAfter }) {
   let bytes;
   if (body) {
-    const [digest] = body.split(" ", 1);
+    const digest = digestOf(body);
     bytes = await core.database.content(digest);
     // An edit whose bytes are gone or damaged is not sent.
     if (bytes === undefined) return { outcome: { noSpace: true }, contents: [], damaged: digest };
@@ -62,6 +70,7 @@ async function sent(core, { method, url, headers, body, withCredentials, mayRedi
   const isElsewhere = new URL(url).origin !== self.location.origin;
   // Other servers would have to allow these headers. The browser asks for changes itself.
   const sent = isElsewhere ? headers.filter(([name]) => !UNKNOWN_ELSEWHERE.has(name)) : headers;
+  if (bodyAfter) core.database.readAhead(digestOf(bodyAfter));
   let response;
   try {
     response = await fetch(url, {
@@ -74,6 +83,7 @@ async function sent(core, { method, url, headers, body, withCredentials, mayRedi
     return { outcome: { perhapsArrived: !isRead && wasOnline }, contents: [] };
   }
   if (!isRead && isRedirected(response)) return { outcome: { perhapsArrived: true }, contents: [] };
+  if (!isRead) startNext(core, id, response).catch(complain);
   let answer;
   try {
     const isDocument = /xml|html|text/i.test(response.headers.get("content-type") ?? "xml");

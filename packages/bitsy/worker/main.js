@@ -63,6 +63,8 @@ self.addEventListener("activate", (event) => {
       if (name.startsWith("bitsy-code-") && name !== CODE) await caches.delete(name);
     }
     await self.clients.claim();
+    // A page that has just been claimed may have missed it.
+    post({ bitsy: "restarted" }).catch(complain);
     // Not awaited: requests of pages wait for the activation.
     begin().catch(complain);
   })().catch(complain));
@@ -72,7 +74,7 @@ self.addEventListener("fetch", (event) => {
   if (!/^https?:/.test(event.request.url)) return;
   // A request that only the HTTP cache may answer is left to the browser.
   if (event.request.cache === "only-if-cached" && event.request.mode !== "same-origin") return;
-  event.respondWith(respond(event));
+  event.respondWith(isMessage(event) ? messageOf(event) : respond(event));
 });
 
 self.addEventListener("message", onMessage);

@@ -86,18 +86,29 @@ const asked = {
 
 function onMessage(event) {
   const { data, source, ports } = event;
+  if (source?.id) event.waitUntil(answerTo(source.id, data).then((answer) => answer && ports[0]?.postMessage(answer)));
+}
+
+// The answer to a message of a page; none if this is no message for the worker.
+async function answerTo(page, data) {
   const act = Object.hasOwn(asked, data?.bitsy) ? asked[data.bitsy] : undefined;
-  if (!act || !source?.id) return;
-  const answered = (async () => {
-    try {
-      const core = await opened();
-      const value = await act(core, source.id, data);
-      ports[0]?.postMessage({ value });
-    } catch (error) {
-      ports[0]?.postMessage({ failure: error?.message ?? String(error) });
-    }
-  })();
-  event.waitUntil(answered);
+  if (!act) return undefined;
+  try {
+    return { value: await act(await opened(), page, data) };
+  } catch (error) {
+    return { failure: error?.message ?? String(error) };
+  }
+}
+
+// Whether a request is a message. Pages of this worker send them so if the browser gives them only a worker that was
+// replaced. A navigation, which any site may cause, is none.
+const isMessage = ({ request: { method, mode, url }, clientId }) =>
+  method === "POST" && mode !== "navigate" && clientId !== "" &&
+  url === new URL("bitsy-message", self.registration.scope).href;
+
+async function messageOf({ request, clientId }) {
+  const data = await request.json().catch(() => undefined);
+  return Response.json(await answerTo(clientId, data) ?? { failure: "this is no message for the worker" });
 }
 
 // Whether a request is for one of the application's own files.

@@ -145,17 +145,97 @@ fn next_edit_of_a_queue_is_sent_after_a_plain_success() {
     assert_eq!(desk.gateway.state.edits().count(), 0);
 }
 
-#[test]
-fn at_most_sixteen_edits_of_a_queue_are_noted_at_once() {
+/// A desk where an application has posted this number of members without a network.
+fn with_queue(length: usize) -> Desk {
     let mut desk = Desk::with_member();
     desk.is_online = false;
-    for number in 0..20 {
+    for number in 0..length {
         assert_eq!(desk.ask("POST", MEMBERS, &ATOM, &entry(&number.to_string())).status, 201);
     }
     desk.is_online = true;
     desk.now = desk.now.after(Duration::from_secs(10));
-    let (_, step) = desk.begin();
+    desk.serve("POST", MEMBERS, answer(201, &[("location", "/feed/new")], ""));
+    desk.lines();
+    desk
+}
+
+/// The edit that leaves when the response to another arrives.
+fn next(desk: &mut Desk, after: &Task) -> Option<Task> {
+    let (status, headers) = (StatusCode::CREATED, fields(&ATOM));
+    desk.gateway.state.delivery().next_in_queue(after.id, status, &headers)
+}
+
+#[test]
+fn at_most_sixteen_edits_of_a_queue_are_noted_at_once() {
+    let (_, step) = with_queue(20).begin();
     assert_eq!(noted(&step), 16);
+}
+
+#[test]
+fn edits_are_noted_before_the_notes_run_out_and_leave_once_these_are_durable() {
+    let mut desk = with_queue(60);
+    let (tasks, step) = desk.begin();
+    desk.take(&step);
+    let mut task = tasks[0].clone();
+    for _ in 1..8 {
+        let later = next(&mut desk, &task).expect("a noted edit leaves");
+        desk.carry_out((vec![std::mem::replace(&mut task, later)], Step::default()));
+    }
+    let (_, more) = desk.begin();
+    assert_eq!((noted(&more), more.is_durable), (16, true));
+    let again = desk.begin();
+    assert_eq!(again.1, Step::default(), "they are noted once");
+    for _ in 8..16 {
+        let later = next(&mut desk, &task).expect("a noted edit leaves");
+        desk.carry_out((vec![std::mem::replace(&mut task, later)], Step::default()));
+    }
+    assert_eq!(next(&mut desk, &task), None, "the later notes are not durable");
+    desk.take(&more);
+    assert!(next(&mut desk, &task).is_some());
+}
+
+#[test]
+fn edit_that_changes_after_it_was_noted_does_not_leave_early() {
+    let mut desk = with_queue(60);
+    let (tasks, step) = desk.begin();
+    desk.take(&step);
+    let mut task = tasks[0].clone();
+    for _ in 1..8 {
+        let later = next(&mut desk, &task).expect("a noted edit leaves");
+        desk.carry_out((vec![std::mem::replace(&mut task, later)], Step::default()));
+    }
+    let (_, more) = desk.begin();
+    // All notes are taken back before they are durable.
+    let back = desk.gateway.state.delivery().rest();
+    assert_eq!((back.changes.len(), noted(&back)), (8 + 16, 0));
+    desk.take(&more);
+    desk.take(&back);
+    assert_eq!(next(&mut desk, &task), None);
+}
+
+#[test]
+fn each_edit_of_a_long_queue_arrives_once_and_in_order_wherever_the_process_ends() {
+    for ends in 0..50 {
+        let mut desk = with_queue(50);
+        let mut sent = 0;
+        let mut task = None;
+        while sent < ends {
+            let (mut tasks, step) = desk.begin();
+            desk.take(&step);
+            tasks.retain(|task| task.method == Method::POST);
+            let Some(now) = task.take().or_else(|| tasks.pop()) else { continue };
+            task = next(&mut desk, &now);
+            desk.carry_out((vec![now], Step::default()));
+            sent += 1;
+        }
+        desk.restart();
+        desk.now = desk.now.after(Duration::from_secs(60));
+        desk.run();
+        let posts = desk.arrived.iter().filter(|arrived| arrived.line.starts_with("POST"));
+        let bodies: Vec<_> = posts.map(|arrived| arrived.body.clone()).collect();
+        let expected: Vec<_> = (0..50).map(|number| entry(&number.to_string())).collect();
+        assert_eq!(bodies, expected, "after {ends} edits");
+    }
 }
 
 #[test]

@@ -103,7 +103,8 @@ impl Driver {
             Ok(((tasks, state.next_wake(cx.now)), step))
         });
         let ((due, next_wake), durable) = started?;
-        if !due.is_empty() {
+        // Edits that were noted early leave once that is durable.
+        if !due.is_empty() || durable.is_some() {
             let (driver, upstream) = (Arc::clone(self), upstream.clone());
             tasks.spawn(async move {
                 // An edit leaves only after the disk records that it was sent, so that a crash cannot hide it.

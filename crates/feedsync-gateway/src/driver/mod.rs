@@ -219,27 +219,29 @@ impl Driver {
             return Ok((result, None));
         }
         // Queued while the lock is held, so that the queue has the order in which the steps were stored.
-        let (incarnation, steps) = (decided.incarnation, decided.steps);
         let receipt = self.disk_sync.enqueue(step.events, step.is_durable);
-        Ok((result, step.is_durable.then_some(Durable { receipt, incarnation, steps })))
+        Ok((result, step.is_durable.then(|| Durable::new(receipt, &decided))))
     }
 
     /// Completes once the disk holds everything that was stored so far.
     pub async fn sync(&self) -> Result<(), DriverError> {
         let durable = {
             let decided = self.decided();
-            let (incarnation, steps) = (decided.incarnation, decided.steps);
-            Durable { receipt: self.disk_sync.enqueue(Vec::new(), true), incarnation, steps }
+            Durable::new(self.disk_sync.enqueue(Vec::new(), true), &decided)
         };
         Ok(self.wait(durable).await?)
     }
 
     async fn wait(&self, durable: Durable) -> Result<(), StoreError> {
-        let Durable { receipt, incarnation, steps } = durable;
+        let Durable { receipt, incarnation, steps, notes } = durable;
         receipt.wait().await?;
         let mut decided = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        if decided.incarnation != incarnation {
+            return Ok(());
+        }
+        decided.state.notes_synced(notes);
         // Steps that were stored meanwhile may not be on the disk.
-        if (decided.incarnation, decided.steps) == (incarnation, steps) {
+        if decided.steps == steps {
             decided.state.synced();
         }
         Ok(())
@@ -401,6 +403,15 @@ struct Durable {
     receipt: SyncReceipt,
     incarnation: u64,
     steps: u64,
+    /// Number of steps so far that noted edits before they were due.
+    notes: u64,
+}
+
+impl Durable {
+    fn new(receipt: SyncReceipt, decided: &Decided) -> Self {
+        let (incarnation, steps) = (decided.incarnation, decided.steps);
+        Self { receipt, incarnation, steps, notes: decided.state.note_steps() }
+    }
 }
 
 impl std::fmt::Debug for Driver {

@@ -172,6 +172,7 @@ impl Worker {
             "connect" => self.connect(of)?,
             "disconnect" => self.disconnect(of)?,
             "reached" => self.reached(of, with)?,
+            "next" => self.next_in_queue(of)?,
             _ => return Ok(None),
         }))
     }

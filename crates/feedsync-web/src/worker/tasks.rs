@@ -25,8 +25,18 @@ impl Worker {
             let (tasks, step) = state.begin(cx, MAX_CONCURRENT)?;
             Ok(((tasks, state.next_wake(cx.now)), step))
         })?;
-        let tasks: Value = tasks.iter().map(task_value).collect();
+        let tasks: Value = tasks.iter().map(|task| self.task_value(task)).collect();
         Ok(json!({ "tasks": tasks, "nextWake": next.map(|time| time.millis()) }))
+    }
+
+    /// Begins the next edit of a queue when the `response` to edit `id` arrives, before its outcome is stored. The result
+    /// is a task, or null.
+    pub(super) fn next_in_queue(&mut self, of: Fields<'_>) -> Result<Value, CommandError> {
+        let id = task_id(of)?;
+        let response = of.optional("response").ok_or_else(|| Damaged::new("response", "none"))?;
+        let values::ServerResponse { status, headers, .. } = values::response(response)?;
+        let next = self.engine.next_in_queue(id, status, &headers);
+        Ok(next.map_or(Value::Null, |task| self.task_value(&task)))
     }
 
     /// Notes the outcome of a request: a `response`, `noSpace`, or neither if there was no response.
@@ -35,8 +45,7 @@ impl Worker {
         of: Fields<'_>,
         with: Circumstances,
     ) -> Result<Value, CommandError> {
-        let id = of.text("id")?;
-        let id = id.parse().map(TaskId).map_err(|error| Damaged::new("id", error))?;
+        let id = task_id(of)?;
         let outcome = match of.optional("response") {
             Some(response) => {
                 let values::ServerResponse { status, headers, content } =
@@ -80,21 +89,28 @@ impl Worker {
         })?;
         Ok(Value::Null)
     }
+
+    /// A task. `bodyAfter` is a content that the next one may need.
+    fn task_value(&mut self, task: &Task) -> Value {
+        let mut headers = task.headers.clone();
+        // The browser has the cookies; the registered one only names the partition.
+        let with_credentials = headers.remove(COOKIE).is_some();
+        // A browser drops `Authorization` on the way to another origin, and no other header.
+        let may_redirect =
+            headers.keys().all(|name| *name == AUTHORIZATION || may_cross_origins(name));
+        json!({
+            "id": task.id.0.to_string(),
+            "method": task.method.as_str(),
+            "url": task.location.as_str(),
+            "headers": header_list(&headers),
+            "body": task.body.as_ref().map(content_value),
+            "withCredentials": with_credentials,
+            "mayRedirect": may_redirect,
+            "bodyAfter": self.engine.body_after(task.id).as_ref().map(content_value),
+        })
+    }
 }
 
-fn task_value(task: &Task) -> Value {
-    let mut headers = task.headers.clone();
-    // The browser has the cookies; the registered one only names the partition.
-    let with_credentials = headers.remove(COOKIE).is_some();
-    // A browser drops `Authorization` on the way to another origin, and no other header.
-    let may_redirect = headers.keys().all(|name| *name == AUTHORIZATION || may_cross_origins(name));
-    json!({
-        "id": task.id.0.to_string(),
-        "method": task.method.as_str(),
-        "url": task.location.as_str(),
-        "headers": header_list(&headers),
-        "body": task.body.as_ref().map(content_value),
-        "withCredentials": with_credentials,
-        "mayRedirect": may_redirect,
-    })
+fn task_id(of: Fields<'_>) -> Result<TaskId, Damaged> {
+    of.text("id")?.parse().map(TaskId).map_err(|error| Damaged::new("id", error))
 }

@@ -2,5 +2,6 @@
 
 mod commands;
 mod damage;
+mod queue;
 mod script;
 mod versions;

@@ -13,19 +13,20 @@ use crate::interceptor::delivery::Delivery;
 use crate::interceptor::document::is_page;
 use crate::interceptor::settings::Policy;
 use crate::interceptor::step::{Change, Step, Task, TaskId};
-use crate::interceptor::stored::Entity;
+use crate::interceptor::stored::{Content, Entity};
 use crate::interceptor::tasks::TaskPurpose;
-use crate::outbox::{Edit, Progress};
+use crate::outbox::{Edit, EditId, Progress};
 use crate::propagation;
 
-/// Maximum number of edits that are noted at once.
+/// Maximum number of edits of a queue that are noted at once.
 const MAX_NOTED: usize = 16;
 
 impl Delivery<'_> {
     /// Takes back the notes of edits that were not sent, because they will not be sent soon.
     pub fn rest(&mut self) -> Step {
         let mut step = Step::default();
-        for id in std::mem::take(&mut self.state.ahead) {
+        let notes = std::mem::take(&mut self.state.notes);
+        for id in std::mem::take(&mut self.state.ahead).into_iter().chain(notes.into_keys()) {
             self.state.store_edit(&mut step, id);
         }
         step
@@ -46,11 +47,7 @@ impl Delivery<'_> {
             .edit_of(answered)
             .filter(|id| is_plain && !self.state.delivery_states.contains_key(id))?;
         let requested = &self.state.outbox.edit(id)?.requested;
-        let next = self
-            .state
-            .outbox
-            .on(requested.partition, &requested.queue)
-            .find(|other| other.id > id)?;
+        let next = self.after(id)?;
         let may_leave = self.state.ahead.contains(&next.id)
             && self.may_be_noted(next)
             && self.state.policy == Policy::Auto
@@ -62,23 +59,79 @@ impl Delivery<'_> {
         Some(self.state.start_task(request, TaskPurpose::Send { edit: next }))
     }
 
+    /// Body of the edit after the one that a task sends, which may be read before it is needed.
+    pub fn body_after(&self, task: TaskId) -> Option<Content> {
+        let next = self.after(self.state.edit_of(task)?)?;
+        next.requested.body.as_ref().map(|body| body.content)
+    }
+
+    /// The edit after this one in its queue.
+    fn after(&self, id: EditId) -> Option<&Edit<Entity>> {
+        self.queue_after(self.state.outbox.edit(id)?).next()
+    }
+
     /// Notes that an edit is being sent, and that its followers in the queue will be.
     pub(super) fn noted(&mut self, step: &mut Step, edit: &Edit<Entity>) {
         if self.state.ahead.remove(&edit.id) {
             return;
         }
+        self.state.notes.remove(&edit.id);
         step.changes.push(Change::Edit(Box::new(edit.clone())));
         step.is_durable = true;
-        let after = self.state.outbox.on(edit.requested.partition, &edit.requested.queue);
-        let after = after.filter(|other| other.id > edit.id).take(MAX_NOTED - 1);
+        let after = self.queue_after(edit).take(MAX_NOTED - 1);
         let after = after.take_while(|other| self.may_be_noted(other)).map(|other| other.id);
         for id in after.collect::<Vec<_>>() {
-            self.state.outbox.renew(id, self.state.counters.generation);
-            let Some(mut other) = self.state.outbox.edit(id).cloned() else { continue };
+            self.note(step, id);
+            // The task waits for this step, so that no response comes before it is durable.
             self.state.ahead.insert(id);
-            other.mark_sending();
-            step.changes.push(Change::Edit(Box::new(other)));
         }
+    }
+
+    /// Notes more edits of the queues that are being sent, before their notes run out. They may leave once the step is
+    /// durable.
+    pub(crate) fn note_more(&mut self, step: &mut Step) {
+        let sending = self.state.tasks.values().filter_map(|running| match running.purpose {
+            TaskPurpose::Send { edit } => self.state.outbox.edit(edit),
+            _ => None,
+        });
+        let mut more = Vec::new();
+        for edit in sending {
+            let is_noted = |other: &&Edit<Entity>| self.state.ahead.contains(&other.id);
+            let noted = self.queue_after(edit).take_while(is_noted).count();
+            let after = self.queue_after(edit).skip(noted).take(MAX_NOTED);
+            let is_new = |other: &&Edit<Entity>| {
+                self.may_be_noted(other) && !self.state.notes.contains_key(&other.id)
+            };
+            let ids: Vec<EditId> = after.take_while(is_new).map(|other| other.id).collect();
+            // A short queue is noted when it comes to a halt, all at once.
+            if (1..=MAX_NOTED / 2).contains(&noted) && ids.len() >= MAX_NOTED / 2 {
+                more.extend(ids);
+            }
+        }
+        if more.is_empty() {
+            return;
+        }
+        step.is_durable = true;
+        self.state.note_steps += 1;
+        for id in more {
+            self.note(step, id);
+            self.state.notes.insert(id, self.state.note_steps);
+        }
+    }
+
+    /// Stores an edit as sent, although it waits.
+    fn note(&mut self, step: &mut Step, id: EditId) {
+        self.state.outbox.renew(id, self.state.counters.generation);
+        let Some(mut other) = self.state.outbox.edit(id).cloned() else { return };
+        other.mark_sending();
+        step.changes.push(Change::Edit(Box::new(other)));
+    }
+
+    /// Edits after this one in its queue.
+    fn queue_after(&self, edit: &Edit<Entity>) -> impl Iterator<Item = &Edit<Entity>> {
+        let (id, requested) = (edit.id, &edit.requested);
+        let queue = self.state.outbox.on(requested.partition, &requested.queue);
+        queue.filter(move |other| other.id > id)
     }
 
     /// Whether an edit may be noted early. An edit that builds on an unsettled one is not noted before that

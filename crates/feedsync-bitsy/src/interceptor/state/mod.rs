@@ -93,6 +93,10 @@ pub struct State {
     pub(crate) delivery_states: SortedMap<EditId, DeliveryState>,
     /// Edits that are noted as sent and were not sent yet.
     pub(crate) ahead: SortedSet<EditId>,
+    /// Edits whose note as sent may not be durable yet, with the number of the step that noted them.
+    pub(crate) notes: SortedMap<EditId, u64>,
+    /// Number of steps that noted edits before they were due.
+    pub(crate) note_steps: u64,
     /// Accepted edits that are checked.
     pub(crate) awaited: SortedSet<EditId>,
     /// Whether a power cut would put completed edits in doubt again.
@@ -146,6 +150,8 @@ impl State {
             next_task: 1,
             delivery_states: SortedMap::new(),
             ahead: SortedSet::new(),
+            notes: SortedMap::new(),
+            note_steps: 0,
             awaited: SortedSet::new(),
             // The steps of the former process may not be synchronised to the disk.
             is_ahead: true,
@@ -202,6 +208,23 @@ impl State {
     /// Notes that all steps so far survive a power cut.
     pub fn synced(&mut self) {
         self.is_ahead = false;
+        self.notes_synced(self.note_steps);
+    }
+
+    /// Number of steps so far that noted edits as sent before they were due.
+    pub fn note_steps(&self) -> u64 {
+        self.note_steps
+    }
+
+    /// Notes that the first of these steps survive a power cut, so that their edits may leave.
+    pub fn notes_synced(&mut self, steps: u64) {
+        let is_durable = |(_, step): &(&EditId, &u64)| **step <= steps;
+        let durable: Vec<EditId> =
+            self.notes.iter().filter(is_durable).map(|(id, _)| *id).collect();
+        for id in durable {
+            self.notes.remove(&id);
+            self.ahead.insert(id);
+        }
     }
 
     /// Digests of the contents in use. Other stored contents without an address may be deleted.

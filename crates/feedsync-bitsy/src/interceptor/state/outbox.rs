@@ -14,6 +14,7 @@ use crate::propagation;
 impl State {
     pub(crate) fn store_edit(&mut self, step: &mut Step, id: EditId) {
         self.ahead.remove(&id);
+        self.notes.remove(&id);
         if let Some(edit) = self.outbox.edit(id) {
             step.changes.push(Change::Edit(Box::new(edit.clone())));
         }

@@ -26,6 +26,7 @@ impl State {
         let (mut draft, mut tasks) = (cx.draft(), NewTasks { room, all: Vec::new() });
         let mut delivery = self.delivery();
         delivery.begin_sending(&mut draft, &mut tasks, sendable);
+        delivery.note_more(&mut draft);
         delivery.begin_checks(&draft, &mut tasks);
         let mut fetcher = self.fetcher();
         fetcher.begin_learning(&draft, &mut tasks);
