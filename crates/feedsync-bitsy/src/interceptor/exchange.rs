@@ -5,8 +5,7 @@ use http::{HeaderMap, Method, StatusCode, header};
 use crate::event::Interaction;
 use crate::headers::AUTHORIZATION;
 use crate::interceptor::step::Task;
-use crate::interceptor::stored::{Content, Entity};
-use crate::outbox::Edit;
+use crate::interceptor::stored::Content;
 use crate::propagation;
 use crate::time::Time;
 
@@ -54,20 +53,6 @@ impl<'a> Exchange<'a> {
             response_body: Some(self.content),
         }
     }
-}
-
-pub(crate) fn body(edit: &Edit<Entity>) -> Option<Content> {
-    edit.requested.body.as_ref().map(|body| body.content)
-}
-
-/// Returns an interaction with the request of the edit itself, whatever request found out its result (R-B33).
-pub(crate) fn of_edit(
-    edit: &Edit<Entity>,
-    interaction: Interaction<Option<Content>>,
-) -> Interaction<Option<Content>> {
-    let (location, method) =
-        (edit.requested.location.clone(), method(edit.requested.method).to_string());
-    Interaction { location, method, request_body: body(edit), ..interaction }
 }
 
 pub(crate) const fn method(method: propagation::Method) -> Method {

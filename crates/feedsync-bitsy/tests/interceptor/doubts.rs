@@ -240,3 +240,51 @@ fn edits_that_were_not_begun_are_begun_after_a_takeover() {
     let again = desk.begin().0.remove(0);
     assert_eq!((again.method, again.location), (send.method, send.location));
 }
+
+/// Makes an edit whose result a GET request finds out, so that it becomes an error, and retries it. Returns the headers
+/// of the request that leaves then.
+fn retried_after_a_check(method: &str, url: &str, kind: &[(&str, &str)]) -> HeaderMap {
+    let mut desk = Desk::with_member();
+    desk.is_online = false;
+    assert!(desk.ask(method, url, kind, &entry("mine")).status < 300);
+    desk.is_online = true;
+    desk.now = desk.now.after(Duration::from_secs(10));
+    let (_, step) = desk.begin();
+    desk.take(&step);
+    desk.restart();
+    // The checks of a POST are inconclusive, until there were too many.
+    desk.serve("GET", FEED, answer(404, &[], ""));
+    for _ in 0..20 {
+        desk.after(60 * 60);
+    }
+    assert!(desk.errors().contains(&format!("404 {method} {url}")));
+    assert!(desk.arrived.iter().all(|arrived| !arrived.line.starts_with(method)));
+    let of = &mut desk.gateway;
+    let error = of.state.errors().all().find(|error| error.interaction.method == method);
+    let error = error.unwrap().id;
+    let Ok(step) = of.retry(error, 7, desk.now);
+    desk.take(&step.unwrap());
+    desk.serve(method, url, answer(204, &[], ""));
+    desk.run();
+    let sent = desk.arrived.iter().find(|arrived| arrived.line == format!("{method} {url}"));
+    sent.unwrap().headers.clone()
+}
+
+#[test]
+fn edit_that_a_check_made_an_error_is_retried_with_its_own_headers() {
+    let kind = [
+        ("content-type", "application/atom+xml;type=entry"),
+        ("slug", "summer-holiday"),
+        ("content-language", "en"),
+        ("x-draft", "yes"),
+    ];
+    for (method, url) in [("POST", MEMBERS), ("PUT", MEMBER)] {
+        let sent = retried_after_a_check(method, url, &kind);
+        for (name, value) in fields(&kind) {
+            let name = name.unwrap();
+            let expected = (method == "POST" || name != "slug").then_some(value);
+            assert_eq!(sent.get(&name), expected.as_ref(), "{name} of {method}");
+        }
+        assert!(!sent.contains_key("cache-control"), "{method} has no header of the check");
+    }
+}

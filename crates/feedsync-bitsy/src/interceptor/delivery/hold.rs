@@ -8,7 +8,7 @@ use crate::collections::SortedSet;
 use crate::interceptor::context::{Context, Draft};
 use crate::interceptor::delivery::Delivery;
 use crate::interceptor::document::fingerprint;
-use crate::interceptor::exchange::{Exchange, of_edit};
+use crate::interceptor::exchange::Exchange;
 use crate::interceptor::pending::is_pending;
 use crate::interceptor::step::Step;
 use crate::interceptor::stored::{Content, Entity, Stored};
@@ -116,7 +116,7 @@ impl Delivery<'_> {
     ) {
         let requested = &edit.requested;
         let previous = requested.previous.as_ref().map(|previous| previous.content);
-        let interaction = of_edit(edit, exchange.interaction(draft.now));
+        let interaction = self.state.interaction_of(edit, exchange.response(), draft.now);
         let whose = (requested.partition, &requested.feed);
         // An earlier error about the same edit is replaced.
         self.state.clear_held_error(draft, edit);

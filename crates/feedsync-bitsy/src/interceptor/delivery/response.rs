@@ -117,7 +117,7 @@ impl Delivery<'_> {
             }
             Verdict::Accepted => {
                 self.settle(&mut draft, edit, Settlement::Accepted);
-                self.event(&mut draft, edit, exchange.interaction(cx.now));
+                self.event(&mut draft, edit, &exchange);
                 let accepted = Edit { progress: Progress::Accepted, ..edit.clone() };
                 self.verify_later(&mut draft, &accepted);
             }
@@ -183,8 +183,7 @@ impl Delivery<'_> {
         let status = exchange.status;
         let trail = self.state.delivery_states.entry(edit.id).or_default();
         if !std::mem::replace(&mut trail.is_reported, true) {
-            let interaction = exchange.interaction(draft.now);
-            self.event(draft, edit, interaction);
+            self.event(draft, edit, exchange);
         }
         self.state.outbox.stall(edit.id, status, None, draft.now);
         // These statuses may come from an intermediary, which does not know whether the server has

@@ -1,12 +1,11 @@
 //! Edits that are settled: carried out, or errors (BITSY 3.5).
 
-use crate::event::Interaction;
 use crate::interceptor::context::Draft;
 use crate::interceptor::delivery::Delivery;
 use crate::interceptor::delivery::forward::CompletedEdit;
-use crate::interceptor::exchange::{Exchange, of_edit};
-use crate::interceptor::step::{Change, Step};
-use crate::interceptor::stored::{Content, Entity};
+use crate::interceptor::exchange::Exchange;
+use crate::interceptor::step::Change;
+use crate::interceptor::stored::Entity;
 use crate::outbox::{Edit, Settlement};
 use crate::propagation;
 use crate::propagation::Done;
@@ -39,8 +38,7 @@ impl Delivery<'_> {
         self.state.is_ahead |= !draft.is_durable;
         draft.changes.push(Change::EditRemoved(edit.id));
         ended.changed.into_iter().for_each(|id| self.state.store_edit(draft, id));
-        let interaction = exchange.interaction(draft.now);
-        self.event(draft, edit, interaction);
+        self.event(draft, edit, exchange);
         self.state.refresh(draft, requested.partition, &requested.feed, &requested.queue);
         self.state.remove_drained(draft);
     }
@@ -52,7 +50,6 @@ impl Delivery<'_> {
         edit: &Edit<Entity>,
         exchange: &Exchange<'_>,
     ) {
-        let interaction = exchange.interaction(draft.now);
         let refused = Settlement::Refused;
         let ended = self.state.outbox.settle(edit.id, refused, draft.now, 0);
         self.state.delivery_states.remove(&edit.id);
@@ -63,7 +60,7 @@ impl Delivery<'_> {
         }
         draft.changes.push(Change::EditRemoved(edit.id));
         let previous = requested.previous.as_ref().map(|previous| previous.content);
-        let interaction = of_edit(edit, interaction);
+        let interaction = self.state.interaction_of(edit, exchange.response(), draft.now);
         self.state.interacted(
             draft,
             (requested.partition, &requested.feed),
@@ -85,13 +82,13 @@ impl Delivery<'_> {
 
     pub(super) fn event(
         &mut self,
-        step: &mut Step,
+        draft: &mut Draft,
         edit: &Edit<Entity>,
-        interaction: Interaction<Option<Content>>,
+        exchange: &Exchange<'_>,
     ) {
-        let interaction = of_edit(edit, interaction);
+        let interaction = self.state.interaction_of(edit, exchange.response(), draft.now);
         self.state.interacted(
-            step,
+            draft,
             (edit.requested.partition, &edit.requested.feed),
             interaction,
             None,

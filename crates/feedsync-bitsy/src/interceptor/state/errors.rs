@@ -5,13 +5,14 @@ use http::{HeaderMap, StatusCode};
 use crate::authentication::Partition;
 use crate::event::{ErrorId, Interaction};
 use crate::interceptor::context::Draft;
-use crate::interceptor::exchange::{body, without_secrets};
+use crate::interceptor::exchange::{ServerResponse, without_secrets};
 use crate::interceptor::state::State;
 use crate::interceptor::state::control::ControlError;
 use crate::interceptor::step::{Change, Counters, Event, EventKind, Step};
 use crate::interceptor::stored::{Content, Entity};
 use crate::location::Location;
 use crate::outbox::{Edit, EditId, Progress};
+use crate::time::Time;
 
 impl State {
     /// Creates the event for an interaction, and records it if it is an error.
@@ -93,14 +94,39 @@ impl State {
         draft.changes.push(Change::EditRemoved(edit.id));
         self.delivery_states.remove(&edit.id);
         self.clear_held_error(draft, edit);
+        self.unanswered(edit, status, draft.now)
+    }
+
+    /// The interaction of an edit with the response that decided on it.
+    pub(crate) fn interaction_of(
+        &self,
+        edit: &Edit<Entity>,
+        response: ServerResponse<'_>,
+        now: Time,
+    ) -> Interaction<Option<Content>> {
+        Interaction {
+            response_headers: response.headers.clone(),
+            response_body: Some(response.content),
+            ..self.unanswered(edit, response.status, now)
+        }
+    }
+
+    /// The interaction of an edit without a response. The request is that of the edit itself, whatever request found out
+    /// the result (R-B33). An application that retries the edit repeats this request.
+    fn unanswered(
+        &self,
+        edit: &Edit<Entity>,
+        status: StatusCode,
+        time: Time,
+    ) -> Interaction<Option<Content>> {
         let request = self.sending(edit, edit.requested.location.clone());
         Interaction {
             status,
-            time: draft.now,
+            time,
             location: request.location,
             method: request.method.to_string(),
             request_headers: without_secrets(&request.headers),
-            request_body: body(edit),
+            request_body: request.body,
             response_headers: HeaderMap::new(),
             response_body: None,
         }

@@ -13,13 +13,14 @@ use feedsync_bitsy::profile::Profile;
 use feedsync_bitsy::subscription::builder::SubscriptionBuilder;
 use feedsync_bitsy::subscription::state::State;
 use feedsync_bitsy::time::Time;
-use http::header::{self, HeaderMap, HeaderValue};
+use http::header::{self, HeaderMap};
 use http::{Method, StatusCode};
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 
 mod network;
+mod retries;
 
 use crate::gateway::Gateway;
 use crate::origin::{FEED, Habits, Origin, entries, entry, words};
@@ -134,6 +135,7 @@ impl World {
         self.is_rough = false;
         self.lull();
         self.check();
+        self.retry_errors();
     }
 
     fn step(&mut self) {
@@ -199,9 +201,7 @@ impl World {
 
     fn ask_to_edit(&mut self, gateway: usize, method: Method, at: &str, words: String) {
         let location: Location = at.parse().unwrap();
-        let mut headers = HeaderMap::new();
-        let kind = HeaderValue::from_static("application/atom+xml;type=entry");
-        headers.insert(header::CONTENT_TYPE, kind);
+        let headers = retries::headers_of(&words);
         let request = Request { method: &method, location: &location, headers: &headers };
         let of = &self.gateways[gateway];
         let decision = of.decide(request, self.now).unwrap();

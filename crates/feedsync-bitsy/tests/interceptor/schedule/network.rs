@@ -8,7 +8,7 @@ use http::{Method, StatusCode};
 use rand::Rng as _;
 use rand::seq::IndexedRandom as _;
 
-use super::World;
+use super::{World, retries};
 use crate::origin::{Answer, words};
 
 /// Statuses of servers that fail.
@@ -23,6 +23,7 @@ impl World {
         headers: &HeaderMap,
         body: &[u8],
     ) -> Outcome {
+        retries::check_headers(method, headers, body);
         let before = self.origin.log.len();
         let outcome = self.on_the_way(gateway, (method, location), headers, body);
         self.trace(|| {
