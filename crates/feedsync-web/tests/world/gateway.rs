@@ -5,9 +5,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::convert::Infallible;
 
 use feedsync_bitsy::authentication::Partition;
+use feedsync_bitsy::event::ErrorId;
 use feedsync_bitsy::interceptor::{
-    Content, Context, Decision, Digest, EditRequest, ForwardOutcome, Outcome, Reply, ReplyBody,
-    Representation, Request, Resource, Settings, State, Step, Stored, Task, TaskId,
+    Content, Context, ControlError, Decision, Digest, EditRequest, ForwardOutcome, Outcome, Reply,
+    ReplyBody, Representation, Request, Resource, Settings, State, Step, Stored, Task, TaskId,
 };
 use feedsync_bitsy::location::Location;
 use feedsync_bitsy::time::Time;
@@ -197,6 +198,15 @@ impl Gateway {
         now: Time,
     ) -> Result<(Option<Reply>, Step), Infallible> {
         self.decided(random, now, |state, cx| state.delivery().forwarded(cx, edit.clone(), outcome))
+    }
+
+    pub(crate) fn retry(
+        &mut self,
+        id: ErrorId,
+        random: u128,
+        now: Time,
+    ) -> Result<Result<Step, ControlError>, Infallible> {
+        self.decided(random, now, |state, cx| state.delivery().retry(cx, id))
     }
 
     /// Commits a step, unless it is empty.
