@@ -1,9 +1,10 @@
 // A real hub: the program `feedsync serve`.
 
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { start } from "../../bitsy/test/left.mjs";
 
 const PROGRAM = process.env.FEEDSYNC_PROGRAM
   ?? join(process.env.CARGO_TARGET_DIR ?? new URL("../../../target", import.meta.url).pathname, "debug/feedsync");
@@ -27,7 +28,7 @@ export class HubProgram {
 
   async listen(port = this.port) {
     const options = ["--data", this.directory, "serve", "--listen", `127.0.0.1:${port}`, ...this.settings];
-    this.process = spawn(PROGRAM, options, { stdio: ["ignore", "pipe", "pipe"] });
+    this.process = start(PROGRAM, options, { stdio: ["ignore", "pipe", "pipe"] });
     let output = "";
     this.port = await new Promise((resolve, reject) => {
       const read = (data) => {

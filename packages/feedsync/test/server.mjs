@@ -4,6 +4,7 @@
 import { createServer, request as requestOf } from "node:http";
 import { readFile } from "node:fs/promises";
 import { extname, join, normalize } from "node:path";
+import { endLast } from "../../bitsy/test/left.mjs";
 
 const TYPES = { ".html": "text/html; charset=utf-8", ".mjs": "text/javascript", ".wasm": "application/wasm", ".css": "text/css" };
 const DIST = new URL("../dist", import.meta.url).pathname;
@@ -13,6 +14,10 @@ export class WebServer {
     const server = new WebServer();
     Object.assign(server, { files, hub, pages: { ...pages, ...index && { "/": index } } });
     server.http = createServer((request, response) => server.answer(request, response));
+    endLast(() => {
+      server.http.close();
+      server.http.closeAllConnections();
+    });
     await new Promise((resolve) => server.http.listen(0, "127.0.0.1", resolve));
     server.url = `http://127.0.0.1:${server.http.address().port}`;
     return server;

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { Browser, until } from "./browser.mjs";
+import { Browser, until } from "../../bitsy/test/browser.mjs";
 import { HubProgram } from "./hub.mjs";
 import { WebServer } from "./server.mjs";
 

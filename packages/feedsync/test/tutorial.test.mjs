@@ -1,9 +1,9 @@
 // The steps of docs/tutorials/web-list.md in Chromium and Firefox, with the keyboard and the names that a screen reader says.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { after, before, describe, test } from "node:test";
-import { Browser, until } from "./browser.mjs";
+import { Browser, until } from "../../bitsy/test/browser.mjs";
+import { start } from "../../bitsy/test/left.mjs";
 import { HubProgram } from "./hub.mjs";
 
 const SERVE = new URL("../../../examples/web-todo/serve.mjs", import.meta.url).pathname;
@@ -14,7 +14,7 @@ for (const kind of process.env.FEEDSYNC_BROWSER?.split(",") ?? ["chrome", "firef
     const browsers = [];
     before(async () => {
       hub = await HubProgram.start();
-      server = spawn(process.execPath, [SERVE, "0", `http://127.0.0.1:${hub.port}`], { stdio: ["ignore", "pipe", "inherit"] });
+      server = start(process.execPath, [SERVE, "0", `http://127.0.0.1:${hub.port}`], { stdio: ["ignore", "pipe", "inherit"] });
       url = await new Promise((resolve) => server.stdout.on("data", (data) => resolve(/http:\S+/.exec(data)[0])));
       for (const _ of "ab") browsers.push(await Browser.start(kind));
     });
