@@ -26,7 +26,9 @@ pub mod sse;
 mod timestamp;
 pub mod window;
 
-pub use bounds::{MAX_CONFLICTS, MAX_INCOMING_UPDATES, MAX_READ_UPDATES, MAX_UPDATES};
+pub use bounds::{
+    MAX_CONFLICTS, MAX_INCOMING_UPDATES, MAX_ITEM_BYTES, MAX_READ_UPDATES, MAX_UPDATES, bounded,
+};
 pub use counter::{CounterError, MAX_COUNTER, Sequence, Updates};
 pub use edit::{Base, Creation, Edit, EditError, Stamp};
 pub use feed::{Feed, Related, RelatedKind, Sharing, Window};

@@ -5,6 +5,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use crate::item::Item;
+
 /// Format of a feed, and of an item's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Format {
@@ -88,6 +90,11 @@ impl Payload {
         &self.text
     }
 
+    /// Number of bytes of the text and of foreign markup of the `sx:sync` element.
+    pub fn bytes(&self) -> usize {
+        self.text.len() + self.sync_foreign().map_or(0, str::len)
+    }
+
     /// The same text, shared and not copied.
     pub fn shared_text(&self) -> Arc<str> {
         Arc::clone(&self.text)
@@ -127,5 +134,12 @@ impl Payload {
             true => Self { sync_foreign: other.sync_foreign.clone(), ..self },
             false => self,
         }
+    }
+}
+
+impl Item<Payload> {
+    /// Number of bytes of the payloads of all versions ([`Payload::bytes`]).
+    pub fn bytes(&self) -> usize {
+        self.versions().map(|version| version.payload.bytes()).sum()
     }
 }

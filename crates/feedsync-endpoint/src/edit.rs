@@ -3,7 +3,7 @@
 
 use feedsync_core::{
     Base, Creation, Edit, EditError, Item, ItemId, Keep, Payload, Resolution, ResolveError, Stamp,
-    Timestamp, Version,
+    Timestamp, Version, bounded,
 };
 use feedsync_formats::{truncate, with_entry_id};
 use feedsync_store::{
@@ -11,7 +11,7 @@ use feedsync_store::{
     StoredItem, Write,
 };
 
-use crate::endpoint::{Endpoint, blobs_of, bounded, cleaned};
+use crate::endpoint::{Endpoint, blobs_of, cleaned};
 use crate::error::{EditFailure, EndpointError};
 use crate::signature::Signature;
 

@@ -5,9 +5,9 @@ use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::Arc;
 
-use feedsync_core::{Item, ItemId, Payload, Refusal, check_bounds};
+use feedsync_core::{Item, ItemId, Payload};
 use feedsync_formats::{blobs, without_server_parts};
-use feedsync_store::{Digest, Environment, Identity, Store, StoreError, item_bytes};
+use feedsync_store::{Digest, Environment, Identity, Store, StoreError};
 
 use crate::actor::Actor;
 
@@ -75,24 +75,4 @@ pub(crate) fn blobs_of(item: &Item<Payload>) -> Vec<Digest> {
 /// equal payloads.
 pub(crate) fn cleaned(payload: Payload) -> Payload {
     without_server_parts(&payload).unwrap_or(payload)
-}
-
-/// Maximum number of bytes of the versions of an item together, so that one item always fits into one
-/// response.
-pub const MAX_ITEM_BYTES: usize = 16 << 20;
-
-/// Shortens the histories of an item that was made or received here, and checks all of its bounds. An item
-/// that passes is accepted by every peer. An item that exceeded a bound `before` may still exceed it but not
-/// grow, so that it can be deleted.
-pub(crate) fn bounded(
-    mut item: Item<Payload>,
-    before: Option<&Item<Payload>>,
-) -> Result<Item<Payload>, Refusal> {
-    item.shorten_histories();
-    check_bounds(&item, before)?;
-    let (bytes, most) = (item_bytes(&item), MAX_ITEM_BYTES);
-    match bytes > most && before.is_none_or(|before| bytes > item_bytes(before)) {
-        true => Err(Refusal::TooLarge { bytes, most }),
-        false => Ok(item),
-    }
 }

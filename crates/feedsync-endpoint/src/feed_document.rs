@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use feedsync_core::{
     Base, By, Creation, Edit, EditError, Format, History, Incorporation, Item, ItemId, Keep,
-    Payload, Resolution, Stamp, Timestamp, incorporate_unbounded, line,
+    Payload, Resolution, Stamp, Timestamp, bounded, incorporate_unbounded, line,
 };
 use feedsync_formats::{
     Document, FeedHead, FeedWriter, OutlinePosition, ReadError, ReadOptions, Refused, move_outline,
@@ -15,7 +15,7 @@ use feedsync_formats::{
 };
 use feedsync_store::{Digest, EndpointName};
 
-use crate::endpoint::{bounded, cleaned};
+use crate::endpoint::cleaned;
 use crate::error::EditFailure;
 use crate::incorporate::{ItemOutcome, ItemReport};
 

@@ -20,13 +20,13 @@ use std::sync::Arc;
 
 use feedsync_core::{
     Base, By, Creation, Edit, EditError, History, Incorporation, Item, ItemId, Payload, Refusal,
-    Sequence, Stamp, Timestamp, Update, Updates, incorporate, line,
+    Sequence, Stamp, Timestamp, Update, Updates, bounded, incorporate, line,
 };
 use feedsync_store::{
     CollectionName, Digest, ItemStoreExt, Origin, PageLimit, Put, Snapshot, StoredItem, Write,
 };
 
-use crate::endpoint::{Endpoint, blobs_of, bounded, cleaned};
+use crate::endpoint::{Endpoint, blobs_of, cleaned};
 use crate::error::{EditFailure, EndpointError};
 use crate::incorporate::{Counts, ItemOutcome, ItemReport, within_bounds};
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use feedsync_core::sse::graft;
 use feedsync_core::{
-    By, History, Incorporation, Item, ItemId, MAX_READ_UPDATES, Payload, incorporate, line,
+    By, History, Incorporation, Item, ItemId, MAX_READ_UPDATES, Payload, bounded, incorporate, line,
 };
 use feedsync_formats::without_server_parts;
 use feedsync_store::{
@@ -16,7 +16,7 @@ use feedsync_store::{
     StoredItem, Write,
 };
 
-use crate::endpoint::{Endpoint, blobs_of, bounded};
+use crate::endpoint::{Endpoint, blobs_of};
 use crate::error::EndpointError;
 use crate::policy::ConflictPolicy;
 use crate::reincarnate::{reconciled, reissued_first};

@@ -47,7 +47,7 @@ pub use aggregated::{AGGREGATED, aggregated, aggregated_text};
 pub use compose::{compose_dated, revise_dated};
 pub use discard::SeenVersions;
 pub use edit::{EditOutcome, Edited};
-pub use endpoint::{Endpoint, MAX_ITEM_BYTES};
+pub use endpoint::Endpoint;
 pub use error::{EditFailure, EndpointError};
 pub use feed_document::{FeedDocument, FileAuthor, FileEditError};
 pub use import::{Imported, PlainItem};

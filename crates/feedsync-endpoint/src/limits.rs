@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
 use feedsync_core::{Item, ItemId, Payload, Version};
-use feedsync_store::{Snapshot, Write, item_bytes, payload_bytes};
+use feedsync_store::{Snapshot, Write};
 
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
@@ -83,15 +83,15 @@ impl Endpoint {
         let (mut held, mut wanted, mut revisions) = (0, 0, 0);
         for (id, item) in after {
             let before = snapshot.item(id).map(|stored| &stored.item);
-            held += before.map_or(0, item_bytes);
-            wanted += item_bytes(item);
+            held += before.map_or(0, Item::bytes);
+            wanted += item.bytes();
             if keeps_revisions && !item.winner.deleted {
                 let is_new = |version: &&Version<Payload>| {
                     before
                         .is_none_or(|it| it.versions().all(|old| !old.dot().is_same(version.dot())))
                 };
                 let new = item.versions().filter(is_new);
-                revisions += new.map(|version| payload_bytes(&version.payload)).sum::<usize>();
+                revisions += new.map(|version| version.payload.bytes()).sum::<usize>();
             }
         }
         let more = (wanted.saturating_sub(held) + revisions) as u64;

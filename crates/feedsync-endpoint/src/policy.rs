@@ -5,14 +5,16 @@
 //! own, which conflict again. The endpoint whose update won resolves that conflict, and all others wait. So
 //! each exchange leaves fewer conflicts, and the process ends.
 
-use feedsync_core::{Item, ItemId, Keep, Payload, Resolution, Resolved, Timestamp, Version};
+use feedsync_core::{
+    Item, ItemId, Keep, Payload, Resolution, Resolved, Timestamp, Version, bounded,
+};
 use feedsync_store::{
     Collection, CollectionName, ItemStoreExt, Origin, PageLimit, Put, Selection, Snapshot, Write,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::edit::resolved;
-use crate::endpoint::{Endpoint, blobs_of, bounded};
+use crate::endpoint::{Endpoint, blobs_of};
 use crate::error::EndpointError;
 use crate::settings::Settings;
 

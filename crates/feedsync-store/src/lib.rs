@@ -142,7 +142,6 @@ pub use remote::{NewRemote, PushRefusal, Remote, RemoteId, RemoteState, Subscrip
 pub use sqlite::{BackupReport, DamagedLog, SqliteStore};
 pub use stored::{
     ChangePage, Discarded, DiscardedId, ItemPage, Origin, PageLimit, Recent, Selection, StoredItem,
-    item_bytes, payload_bytes,
 };
 pub use transfer::{
     IdBounds, Transfer, TransferPart, TransferReport, TransferredDocument, TransferredLog, archive,

@@ -202,7 +202,7 @@ impl Plan {
 
     fn count(&mut self, stored: &StoredItem, change: fn(u64, u64) -> u64) {
         let collection = &mut self.collection;
-        collection.bytes = change(collection.bytes, stored::item_bytes(&stored.item) as u64);
+        collection.bytes = change(collection.bytes, stored.item.bytes() as u64);
         let side =
             if stored.item.winner.deleted { &mut collection.deleted } else { &mut collection.live };
         *side = change(*side, 1);

@@ -40,16 +40,6 @@ impl StoredItem {
     }
 }
 
-/// Number of bytes of the payloads of all versions of an item.
-pub fn item_bytes(item: &Item<Payload>) -> usize {
-    item.versions().map(|version| payload_bytes(&version.payload)).sum()
-}
-
-/// Number of bytes of a payload, including its foreign markup.
-pub fn payload_bytes(payload: &Payload) -> usize {
-    payload.text().len() + payload.sync_foreign().map_or(0, str::len)
-}
-
 pub(crate) fn weight(item: &Item<Payload>) -> usize {
     item.versions().map(version_weight).sum()
 }
@@ -59,7 +49,7 @@ fn version_weight(version: &Version<Payload>) -> usize {
     let length = |text: Option<&str>| text.map_or(0, str::len);
     let update =
         |update: &Update| UPDATE + length(update.by().map(By::as_str)) + length(update.foreign());
-    payload_bytes(&version.payload) + version.history.updates().iter().map(update).sum::<usize>()
+    version.payload.bytes() + version.history.updates().iter().map(update).sum::<usize>()
 }
 
 /// Origin of the versions of an item.

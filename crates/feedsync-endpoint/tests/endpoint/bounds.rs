@@ -5,12 +5,10 @@ use std::ops::RangeInclusive;
 use crate::support::{endpoint, notes, titled};
 use feedsync_core::{
     Base, By, Creation, Edit, EditError, Item, ItemId, Keep, LINE_WINDOW, MAX_CONFLICTS,
-    MAX_INCOMING_UPDATES, MAX_UPDATES, Payload, Resolution, Resolved, Sequence, Stamp, Timestamp,
-    Update, Updates,
+    MAX_INCOMING_UPDATES, MAX_ITEM_BYTES, MAX_UPDATES, Payload, Resolution, Resolved, Sequence,
+    Stamp, Timestamp, Update, Updates,
 };
-use feedsync_endpoint::{
-    EditFailure, Endpoint, EndpointError, ItemOutcome, MAX_ITEM_BYTES, Source,
-};
+use feedsync_endpoint::{EditFailure, Endpoint, EndpointError, ItemOutcome, Source};
 use feedsync_formats::{Entry, compose};
 use feedsync_store::{ItemStoreExt, Origin, Put, Write};
 use rand::rngs::SmallRng;

@@ -14,7 +14,7 @@ use super::{Constructor, wait};
 use crate::{
     Append, CollectionChange, CreationContext, Databases, Expected, Grant, GrantFilter,
     LocalDocument, MemoryStore, NewCollection, NewGeneration, NewSnapshot, PRIVATE_TO, People,
-    Role, Store, StoreError, Usage, User, UserId, Write, item_bytes,
+    Role, Store, StoreError, Usage, User, UserId, Write,
 };
 
 fn database(text: &str) -> DatabaseName {
@@ -130,11 +130,11 @@ pub fn bytes_and_documents_of_a_user_are_counted(constructor: Constructor<impl S
     let mut contested = item("a", "A", 1);
     contested.conflicts.push(version("B", 1, "<b/>"));
     let after = write(store, &plans.name, &["a"], vec![put(contested.clone())]).unwrap();
-    expected.item_bytes = item_bytes(&contested) as u64;
+    expected.item_bytes = contested.bytes() as u64;
     assert_eq!((after.bytes, used()), (expected.item_bytes, expected));
     let both = vec![put(item("a", "A", 2)), put(item("b", "A", 1))];
     write(store, &plans.name, &["a", "b"], both).unwrap();
-    expected.item_bytes = 2 * item_bytes(&item("b", "A", 1)) as u64;
+    expected.item_bytes = 2 * item("b", "A", 1).bytes() as u64;
     assert_eq!(used(), expected);
     write(store, &plans.name, &["b"], vec![Write::Purge { ids: vec![id("b")] }]).unwrap();
     expected.item_bytes /= 2;

@@ -5,12 +5,10 @@ use std::path::Path;
 
 use feedsync_aggregator::SqliteLibrary;
 use feedsync_client::{LoginFile, LoginFileError};
-use feedsync_core::{Item, MAX_CONFLICTS, MAX_INCOMING_UPDATES, Payload};
-use feedsync_endpoint::{AGGREGATED, MAX_ITEM_BYTES, Settings, is_database};
+use feedsync_core::{Item, MAX_CONFLICTS, MAX_INCOMING_UPDATES, MAX_ITEM_BYTES, Payload};
+use feedsync_endpoint::{AGGREGATED, Settings, is_database};
 use feedsync_fetch::shown_text;
-use feedsync_store::{
-    Collection, CollectionName, Digest, PRIVATE_TO, PageLimit, StoreError, item_bytes,
-};
+use feedsync_store::{Collection, CollectionName, Digest, PRIVATE_TO, PageLimit, StoreError};
 
 use super::Finding;
 use crate::context::{Context, OpenEndpoint};
@@ -306,7 +304,7 @@ fn bound(context: &Context, name: &CollectionName, item: &Item<Payload>) -> Opti
             format!("resolve some: {resolve}"),
         ),
         (
-            item_bytes(item) as u64,
+            item.bytes() as u64,
             MAX_ITEM_BYTES as u64,
             "bytes",
             format!("resolve its conflicts or shorten it: {resolve}"),
