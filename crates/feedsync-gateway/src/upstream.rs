@@ -66,7 +66,7 @@ pub struct Upstream {
 /// Settings of an upstream besides the limits.
 #[derive(Debug, Clone)]
 pub struct Origins {
-    /// Trusted root certificates in addition to those of the system.
+    /// Trusted root certificates in addition to those of the system. Authorities of gateways are never trusted.
     pub roots: Vec<CertificateDer<'static>>,
     /// Resolver of host names.
     pub resolver: Arc<dyn Resolve>,

@@ -80,6 +80,13 @@ impl AuthorityCertificate {
         })
     }
 
+    /// Whether a certificate is that of an authority of a gateway: this one, an earlier one, or one of another data
+    /// directory.
+    pub(crate) fn is_of_gateway(der: &[u8]) -> bool {
+        Certificate::from_der(der)
+            .is_ok_and(|certificate| common_name(&certificate.tbs_certificate.subject).is_some())
+    }
+
     /// The certificate in DER.
     pub fn der(&self) -> &[u8] {
         &self.der
