@@ -238,3 +238,23 @@ fn gateway_commands_exit_with_the_code_of_their_result() {
     std::fs::create_dir(&token).unwrap();
     run("gw", &["status"]).fails(5, "control.token");
 }
+
+#[test]
+fn trust_help_prints_the_absolute_path_of_the_certificate_for_a_shell() {
+    let place = TestDirectory::new();
+    let run = |arguments: &[&str]| {
+        let run = place.run(&[&["--data", "my data"], arguments].concat());
+        run.success(arguments)
+    };
+    run(&["gateway", "ca", "create"]);
+    let help = run(&["gateway", "ca", "trust-help"]);
+    let path = place.path("my data/gateway/authority/certificate.pem");
+    assert!(path.exists());
+    let path = path.display();
+    for line in [format!("curl --cacert '{path}'\n"), format!("CURL_CA_BUNDLE='{path}'\n")] {
+        assert!(help.contains(&line), "{line}: {help}");
+    }
+    let told = run(&["gateway", "ca", "trust-help", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told["path"], path.to_string());
+}

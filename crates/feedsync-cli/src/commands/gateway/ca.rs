@@ -13,6 +13,7 @@ use super::control::directory;
 use crate::confirm::confirm;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::invocation::quoted;
 use crate::output;
 
 const GROUP_EXAMPLES: &str = "\
@@ -110,8 +111,10 @@ impl Ca {
             Self::TrustHelp(_) => {
                 let certificate = existing(context)?;
                 let path = CertificateAuthority::certificate_path(&directory(&context.data));
-                let path = path.display().to_string();
-                let text = TRUST.replace("{path}", &path).replace("{name}", certificate.name());
+                // Applications start in other directories.
+                let path = std::path::absolute(&path).unwrap_or(path).display().to_string();
+                let text = TRUST.replace("{path}", &quoted(&path));
+                let text = text.replace("{name}", certificate.name());
                 let value = json!({ "path": path, "name": certificate.name(), "help": text });
                 output::result(context.json, &value, text.trim_end())
             }
@@ -190,32 +193,40 @@ fn date(time: SystemTime) -> String {
     Time::from_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX)).date_time()
 }
 
+/// Each line of an instruction is a command or a variable, as a shell reads it.
 const TRUST: &str = "\
 The certificate is {path}
 Its name is \"{name}\". The fewer applications trust it, the less a stolen key can do: prefer
 one application to the whole system. `feedsync gateway ca remove` removes the key; then undo what you did here.
 
 One application
-  curl          curl --cacert {path}
-  Python        REQUESTS_CA_BUNDLE={path} (requests), SSL_CERT_FILE={path} (others)
-  Perl          PERL_LWP_SSL_CA_FILE={path}
-  newsboat      SSL_CERT_FILE={path}, or CURL_CA_BUNDLE={path}
-  Firefox       Settings > Privacy & Security > View Certificates > Authorities > Import
-                To undo it: the same list > Delete or Distrust
-  Chromium      certutil -d sql:$HOME/.pki/nssdb -A -t C,, -n \"{name}\" -i {path}
-                To undo it: certutil -d sql:$HOME/.pki/nssdb -D -n \"{name}\"
-                (the command is in the package libnss3-tools)
+  curl             curl --cacert {path}
+  Python requests  REQUESTS_CA_BUNDLE={path}
+  Other Python     SSL_CERT_FILE={path}
+  Perl             PERL_LWP_SSL_CA_FILE={path}
+  newsboat         CURL_CA_BUNDLE={path}
+  Node.js          NODE_EXTRA_CA_CERTS={path}
+  Java             keytool -importcert -noprompt -alias feedsync -file {path} -keystore feedsync.p12 -storepass feedsync
+                   java -Djavax.net.ssl.trustStore=feedsync.p12 -Djavax.net.ssl.trustStorePassword=feedsync
+                   To undo it: rm feedsync.p12
+  Firefox          Settings > Privacy & Security > View Certificates > Authorities > Import, and select
+                   \"Trust this CA to identify websites\"
+                   To undo it: the same list > Delete or Distrust
+  Chromium         mkdir -p $HOME/.pki/nssdb
+                   certutil -d sql:$HOME/.pki/nssdb -A -t C,, -n \"{name}\" -i {path}
+                   To undo it: certutil -d sql:$HOME/.pki/nssdb -D -n \"{name}\"
 
-Variables that name one file replace all other authorities: use them only for an application whose https goes through
-the gateway, or append the certificate to a copy of the file of the system.
+The command certutil is in the package libnss3-tools of Debian; on Windows it is another program. Except in Node.js, Firefox
+and Chromium, the certificate replaces all other authorities: use these lines only for an application whose https goes
+through the gateway, or append the certificate to a copy of the file of the system.
 
 All applications
-  Debian, Ubuntu  sudo cp {path} /usr/local/share/ca-certificates/feedsync-gateway.crt
-                  sudo update-ca-certificates
-                  To undo it: sudo rm /usr/local/share/ca-certificates/feedsync-gateway.crt
-                  sudo update-ca-certificates --fresh
-  macOS           security add-trusted-cert -r trustRoot -k ~/Library/Keychains/login.keychain-db {path}
-                  To undo it: security remove-trusted-cert {path}
-  Windows         certutil -user -addstore Root {path}
-                  To undo it: certutil -user -delstore Root \"{name}\"
+  Debian, Ubuntu   sudo cp {path} /usr/local/share/ca-certificates/feedsync-gateway.crt
+                   sudo update-ca-certificates
+                   To undo it: sudo rm /usr/local/share/ca-certificates/feedsync-gateway.crt
+                   sudo update-ca-certificates --fresh
+  macOS            security add-trusted-cert -r trustRoot -k ~/Library/Keychains/login.keychain-db {path}
+                   To undo it: security remove-trusted-cert {path}
+  Windows          certutil -user -addstore Root {path}
+                   To undo it: certutil -user -delstore Root \"{name}\"
 ";
