@@ -1,21 +1,30 @@
-//! A gateway that intercepts https, between applications that know nothing of it and a hub with a certificate of an
-//! authority of the test. The applications trust the authority of the gateway alone, and the gateway that of the test.
+//! A gateway that intercepts https, between applications that know nothing of it and servers with a certificate of an
+//! authority of the test. The applications trust the authority of the gateway as `feedsync gateway ca trust-help`
+//! prints, and the gateway trusts that of the test.
 
+#[path = "https/clients.rs"]
+mod clients;
 mod support;
+#[path = "https/trust.rs"]
+mod trust;
 
 #[path = "support/gateways/mod.rs"]
 mod gateways;
 
-use std::os::unix::fs::PermissionsExt as _;
+#[path = "support/newsboat.rs"]
+mod newsboat;
+
 use std::path::PathBuf;
 
 use serde_json::json;
 
-use gateways::application::{Application, Route, entry};
+use gateways::application::{Answer, Application, Route, entry};
 use gateways::atompub;
 use gateways::gateway::Gateway;
 use gateways::hub::{AUTHORIZATION, Hub, LOGIN};
 use gateways::listing::titles;
+use gateways::recipe::Recipe;
+use gateways::site::PICTURE;
 use support::{TestDirectory, has};
 
 /// The certificate of the gateway's authority, as `feedsync gateway ca show` prints it.
@@ -77,37 +86,6 @@ fn an_application_goes_on_without_its_server_over_https() {
 }
 
 #[test]
-fn the_key_of_the_authority_is_for_its_user_alone_and_is_never_shown() {
-    if !has("openssl") {
-        return;
-    }
-    let place = TestDirectory::new();
-    let hub = Hub::encrypted(&place);
-    let gateway = Gateway::intercepting(&place, &hub.authority());
-    let shown = place.run(&["--data", "gateway", "gateway", "ca", "show", "--json"]);
-    assert_eq!(shown.code, 0, "{}", shown.err);
-    let mut keys = 0;
-    let mut directories = vec![place.path("gateway")];
-    while let Some(directory) = directories.pop() {
-        for file in std::fs::read_dir(&directory).unwrap() {
-            let path = file.unwrap().path();
-            if path.is_dir() {
-                directories.push(path);
-            } else if std::fs::read(&path).is_ok_and(|bytes| bytes.starts_with(b"-----BEGIN PRIV"))
-            {
-                keys += 1;
-                let mode = path.metadata().unwrap().permissions().mode() & 0o777;
-                assert_eq!(mode, 0o600, "{}", path.display());
-                let key = std::fs::read_to_string(&path).unwrap();
-                let line = key.lines().nth(1).unwrap();
-                assert!(!shown.out.contains(line) && !gateway.log().contains(line));
-            }
-        }
-    }
-    assert_eq!(keys, 1);
-}
-
-#[test]
 fn server_that_only_a_star_allows_is_not_intercepted() {
     if !has("openssl") {
         return;
@@ -134,21 +112,64 @@ fn a_client_of_atompub_works_over_https_without_its_server() {
     let place = TestDirectory::new();
     let mut hub = Hub::encrypted(&place);
     let gateway = Gateway::intercepting(&place, &hub.authority());
-    let authority = authority_of_gateway(&place);
     for title in ["Bread", "Butter"] {
         let made = hub.application().post(&hub.notes(), &entry(title));
         assert_eq!(made.status, 201, "{}", made.text());
     }
     gateway.subscribe(&hub.notes(), Some(AUTHORIZATION));
     let proxy = format!("http://{}", gateway.address);
-    let environment = [
-        ("PERL_LWP_ENV_PROXY", "1"),
-        ("https_proxy", &*proxy),
-        ("PERL_LWP_SSL_CA_FILE", authority.to_str().unwrap()),
-    ];
+    let perl = Recipe::of(&place, "Perl");
+    let environment = [("PERL_LWP_ENV_PROXY", "1"), ("https_proxy", &*proxy), perl.variable()];
     let (origin, notes) = (hub.origin(), hub.notes());
     atompub::run(&mut hub, "gateway.pl", [&origin, &notes], &environment, "signed in");
     hub.wake();
     gateway.drained();
     assert_eq!(titles(&hub.application().get(&hub.notes())), ["Oat milk", "Rye bread"]);
+}
+
+/// Address of the media in an entry with this title in a feed.
+fn media_of(feed: &Answer, title: &str) -> String {
+    let (_, rest) = feed.text().split_once(&format!(">{title}</title>")).expect("an entry");
+    let (_, rest) = rest.split_once("rel=\"edit-media\" href=\"").expect("media");
+    rest.split_once('"').expect("an address").0.to_owned()
+}
+
+#[test]
+fn media_are_read_and_posted_over_https_without_their_server() {
+    if !has("openssl") {
+        return;
+    }
+    let place = TestDirectory::new();
+    let mut hub = Hub::encrypted(&place);
+    let mut gateway = Gateway::intercepting(&place, &hub.authority());
+    let way = Route::Proxy(gateway.address.clone());
+    let application = Application::new(way, Some(LOGIN)).trusting(&authority_of_gateway(&place));
+    let notes = hub.notes();
+    let post = |application: &Application, name: &str, picture: &[u8]| {
+        let headers = ["Content-Type: image/png", &format!("Slug: {name}")];
+        let made = application.ask("POST", &notes, &headers, Some(picture)).unwrap();
+        assert_eq!(made.status, 201, "{}", made.text());
+    };
+    post(&hub.application(), "cat", PICTURE);
+    gateway.subscribe_with(&notes, &["edit", "edit-media"], Some(AUTHORIZATION));
+    hub.kill();
+
+    let dog = [PICTURE, b"another"].concat();
+    post(&application, "dog", &dog);
+    for _ in 0..2 {
+        let feed = application.get(&notes);
+        for (name, picture) in [("cat", PICTURE), ("dog", &dog)] {
+            let media = application.get(&media_of(&feed, name));
+            assert_eq!((media.status, media.header("content-type")), (200, Some("image/png")));
+            assert_eq!(media.body, picture, "{name}");
+        }
+        gateway.kill();
+        gateway.wake();
+    }
+
+    hub.wake();
+    gateway.drained();
+    let feed = hub.application().get(&notes);
+    assert_eq!(titles(&feed), ["cat", "dog"]);
+    assert_eq!(hub.application().get(&media_of(&feed, "dog")).body, dog);
 }

@@ -76,7 +76,7 @@ fn marks_in_one_mode_reach_all_modes_the_pages_and_the_log() {
         };
         until(&format!("{:?} has marked {article}", newsboat.mode), marked);
         // newsboat sends no stars to Miniflux.
-        if newsboat.mode != Mode::Miniflux {
+        if newsboat.mode != Some(Mode::Miniflux) {
             terminal.press(&["C-e", "s", "Enter"]);
             until(&format!("{:?} has starred {article}", newsboat.mode), || {
                 match known(&device, &log, article) {

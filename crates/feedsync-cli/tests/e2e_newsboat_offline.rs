@@ -80,7 +80,7 @@ fn read(newsboat: &Newsboat, feed: &str, article: &str) {
     terminal.open(feed);
     terminal.open(article);
     terminal.sees(&format!("About {article}"));
-    if newsboat.mode != Mode::Miniflux {
+    if newsboat.mode != Some(Mode::Miniflux) {
         terminal.press(&["C-e"]);
         terminal.press(&["s", "Enter"]);
     }

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -69,12 +70,28 @@ impl Browser {
         Self::start_with(&[&format!("--ip-address-space-overrides={authority}=public")])
     }
 
+    /// Starts a browser that uses a proxy for all hosts, with the certificate database of a home directory.
+    pub(crate) fn at_home(home: &Path, proxy: &str) -> Option<Self> {
+        let arguments = [
+            &*format!("--proxy-server={proxy}"),
+            "--proxy-bypass-list=<-loopback>",
+            "--disable-background-networking",
+            "--disable-component-update",
+        ];
+        Self::start_in(Some(home), &arguments)
+    }
+
     fn start_with(arguments: &[&str]) -> Option<Self> {
+        Self::start_in(None, arguments)
+    }
+
+    fn start_in(home: Option<&Path>, arguments: &[&str]) -> Option<Self> {
         if !has("chromedriver") || !has("chromium") {
             return None;
         }
         let mut driver = Command::new("chromedriver")
             .arg("--port=0")
+            .envs(home.map(|home| ("HOME", home)))
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -120,6 +137,18 @@ impl Browser {
         }
     }
 
+    /// Reloads the page, and waits until it is loaded.
+    pub(crate) fn reload(&self) {
+        self.post("/refresh", &json!({}));
+    }
+
+    /// Opens a URL whose certificate the browser refuses; returns the text that it shows instead.
+    pub(crate) fn refuses(&self, url: &str) -> String {
+        self.post("/url", &json!({ "url": url }));
+        assert_eq!(self.ask("location.href"), "chrome-error://chromewebdata/");
+        self.ask("document.body.textContent").as_str().unwrap_or_default().to_owned()
+    }
+
     /// Sets the permission of the open page: `granted`, `denied` or `prompt`.
     pub(crate) fn set_permission(&self, name: &str, state: &str) {
         self.post("/permissions", &json!({ "descriptor": { "name": name }, "state": state }));
@@ -143,7 +172,7 @@ impl Browser {
     }
 
     /// Sets the file of a file input.
-    pub(crate) fn choose_file(&self, selector: &str, file: &std::path::Path) {
+    pub(crate) fn choose_file(&self, selector: &str, file: &Path) {
         let found = self.post("/element", &json!({ "using": "css selector", "value": selector }));
         let id = found[ELEMENT].as_str().expect("a field");
         let path = file.to_str().unwrap();
@@ -278,7 +307,7 @@ impl Browser {
         let whole = json!({ "captureBeyondViewport": true });
         let data = self.chromium("Page.captureScreenshot", whole)["data"].clone();
         let data = data.as_str().unwrap();
-        let path = std::path::Path::new(&directory).join(format!("{name}.png"));
+        let path = Path::new(&directory).join(format!("{name}.png"));
         let mut decode = Command::new("base64")
             .arg("-d")
             .stdin(Stdio::piped())

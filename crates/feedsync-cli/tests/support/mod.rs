@@ -4,6 +4,7 @@
 
 pub(crate) mod application;
 pub(crate) mod browser;
+pub(crate) mod certificates;
 #[cfg(unix)]
 pub(crate) mod database;
 pub(crate) mod newsroom;

@@ -1,5 +1,7 @@
-//! Unmodified newsboat, which reads through a hub. It runs in a separate terminal, where the tests press
-//! keys.
+//! Unmodified newsboat, which reads through a hub, or fetches a feed itself. It runs in a separate terminal, where the
+//! tests press keys, or without one.
+
+#![allow(dead_code)] // each test binary uses a part of this
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -39,7 +41,10 @@ impl Mode {
 /// newsboat with a separate cache.
 pub(crate) struct Newsboat {
     home: PathBuf,
-    pub(crate) mode: Mode,
+    /// Its API; none if it fetches feeds itself.
+    pub(crate) mode: Option<Mode>,
+    /// Additional variables, such as the proxy.
+    environment: Vec<(String, String)>,
 }
 
 impl Newsboat {
@@ -54,8 +59,6 @@ impl Newsboat {
             return None;
         }
         let (setting, _) = mode.names();
-        let home = place.path(name);
-        std::fs::create_dir_all(home.join(".newsboat")).unwrap();
         let mut config = format!(
             "urls-source \"{setting}\"\n{setting}-url \"{url}\"\n\
              {setting}-login \"anna\"\n{setting}-password \"correct horse\"\n\
@@ -68,14 +71,36 @@ impl Newsboat {
         if mode == Mode::FeedHq {
             config += "feedhq-show-special-feeds \"no\"\nfeedhq-min-items 100\n";
         }
-        std::fs::write(home.join(".newsboat/config"), config).unwrap();
-        Some(Self { home, mode })
+        Some(Self::with(place, name, &[("config", &config)], Some(mode)))
+    }
+
+    /// Creates a newsboat that fetches one feed itself; `None` if it is not installed.
+    pub(crate) fn of_feed(place: &TestDirectory, name: &str, url: &str) -> Option<Self> {
+        let files = [("config", "auto-reload no\n"), ("urls", url)];
+        has("newsboat").then(|| Self::with(place, name, &files, None))
+    }
+
+    fn with(place: &TestDirectory, name: &str, files: &[(&str, &str)], mode: Option<Mode>) -> Self {
+        let home = place.path(name);
+        std::fs::create_dir_all(home.join(".newsboat")).unwrap();
+        for (name, text) in files {
+            std::fs::write(home.join(".newsboat").join(name), text).unwrap();
+        }
+        Self { home, mode, environment: Vec::new() }
+    }
+
+    /// The same newsboat with an additional variable.
+    pub(crate) fn with_variable(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
     }
 
     /// Runs newsboat without a terminal.
     pub(crate) fn execute(&self, what: &str) -> Output {
-        let command = Command::new("newsboat").args(["-x", what]).env("HOME", &self.home).output();
-        command.unwrap()
+        let mut command = Command::new("newsboat");
+        command.args(["-x", what]).env("HOME", &self.home).env_remove("no_proxy");
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.output().unwrap()
     }
 
     /// Reloads all feeds; returns the number of unread articles as newsboat prints it.

@@ -122,6 +122,15 @@ impl Portal {
     }
 }
 
+/// Starts a proxy in front of another one, which replaces a host in requests; returns its URL. It is for tunnels.
+pub(crate) fn renaming(proxy: String, host: &'static str, other: &'static str) -> String {
+    serve(move |stream| {
+        if let Some(request) = request(&stream) {
+            forward(stream, &proxy, &request.head.replace(host, other));
+        }
+    })
+}
+
 /// Serves each connection in a separate thread; returns the address.
 fn serve(each: impl Fn(TcpStream) + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();

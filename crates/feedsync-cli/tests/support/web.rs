@@ -12,6 +12,7 @@ pub(crate) struct WebServer {
     arguments: Vec<String>,
     asked_log: PathBuf,
     address: SocketAddr,
+    scheme: &'static str,
     pub(crate) authority: String,
     child: Option<Child>,
     /// Number of requests that `asked` has returned; `times` is the number of its calls.
@@ -31,6 +32,21 @@ pub(crate) struct RecordedRequest {
 impl WebServer {
     /// Starts nginx with these directives for all servers and for this server; `None` if it is not installed.
     pub(crate) fn nginx(place: &TestDirectory, http: &str, server: &str) -> Option<Self> {
+        Self::nginx_at(place, "listen 127.0.0.1:{port};", http, server)
+    }
+
+    /// Starts nginx as `nginx` does, over https with the certificate of `certify_localhost`. Its log must be read from
+    /// the file: `asked` does not speak TLS.
+    pub(crate) fn nginx_encrypted(place: &TestDirectory, http: &str, server: &str) -> Option<Self> {
+        let listen = "listen 127.0.0.1:{port} ssl;\n    ssl_certificate {at}/localhost.pem;\n    \
+             ssl_certificate_key {at}/localhost.key;";
+        let mut nginx = Self::nginx_at(place, listen, http, server)?;
+        nginx.scheme = "https";
+        nginx.authority = nginx.authority.replace("127.0.0.1", "localhost");
+        Some(nginx)
+    }
+
+    fn nginx_at(place: &TestDirectory, listen: &str, http: &str, server: &str) -> Option<Self> {
         let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
             .map(|name| format!("  {name}_temp_path {{at}}/nginx-{name};\n"))
             .concat();
@@ -38,7 +54,7 @@ impl WebServer {
             "daemon off;\nmaster_process off;\npid {{at}}/nginx.pid;\nerror_log {{at}}/nginx.log;\n\
              events {{}}\nhttp {{\n{temporary}  log_format asked \
              '$request_method $uri $status $body_bytes_sent';\n  access_log {{at}}/asked.log asked;\n  \
-             {http}\n  server {{\n    listen 127.0.0.1:{{port}};\n    root {{at}}/www;\n    {server}\n  \
+             {http}\n  server {{\n    {listen}\n    root {{at}}/www;\n    {server}\n  \
              }}\n}}\n"
         );
         let arguments = ["-e", "{at}/nginx.log", "-c", "{at}/nginx.conf"];
@@ -97,6 +113,7 @@ impl WebServer {
             program,
             arguments: arguments.iter().map(|argument| told(argument)).collect(),
             asked_log: place.path("asked.log"),
+            scheme: "http",
             authority: address.to_string(),
             address,
             child: None,
@@ -108,7 +125,7 @@ impl WebServer {
     }
 
     pub(crate) fn url(&self, file: &str) -> String {
-        format!("http://{}/{file}", self.authority)
+        format!("{}://{}/{file}", self.scheme, self.authority)
     }
 
     /// Starts the server again, and waits until it accepts connections.

@@ -1,8 +1,8 @@
 //! Debian's `libatompub-perl`, an independent client of AtomPub.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
+use super::client;
 use super::hub::{Hub, LOGIN};
 use crate::support::{has, lacks};
 
@@ -26,24 +26,12 @@ pub(crate) fn run(
     at: &str,
 ) {
     let (user, password) = LOGIN.split_once(':').unwrap();
-    let mut client = Command::new("perl")
+    let mut command = Command::new("perl");
+    command
         .arg(format!("{}/tests/{script}", env!("CARGO_MANIFEST_DIR")))
         .args(arguments)
         .envs([("ATOMPUB_USER", user), ("ATOMPUB_PASSWORD", password)])
-        .envs(environment.iter().copied())
-        .env_remove("no_proxy")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut said = BufReader::new(client.stdout.take().unwrap());
-    let mut text = String::new();
-    while !text.ends_with(&format!("# {at}\n")) {
-        assert_ne!(said.read_line(&mut text).unwrap(), 0, "{text}");
-    }
-    hub.kill();
-    client.stdin.take().unwrap().write_all(b"\n").unwrap();
-    said.read_to_string(&mut text).unwrap();
-    assert!(client.wait().unwrap().success(), "{text}");
+        .envs(environment.iter().copied());
+    let text = client::run(hub, &mut command, at);
     assert!(text.contains("the client finds nothing odd"), "{text}");
 }

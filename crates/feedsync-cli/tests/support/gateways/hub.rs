@@ -1,11 +1,12 @@
 //! A hub with a collection of entries and pictures, with or without a user, which is killed and restarted.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use super::application::{Application, Route};
 use super::listing::{Member, members};
 use crate::support::TestDirectory;
+use crate::support::certificates::certify_localhost;
 
 /// Credentials of the user, for curl and as a header value.
 pub(crate) const LOGIN: &str = "anna:correct horse";
@@ -16,22 +17,8 @@ pub(crate) struct Hub<'p> {
     child: Option<Child>,
     address: String,
     login: Option<&'static str>,
-    /// Whether it has the certificate of [`certificates`].
+    /// Whether it has the certificate of [`certify_localhost`].
     is_encrypted: bool,
-}
-
-/// Creates a certificate authority in `ca.pem`, and a certificate for `localhost` in `hub.pem`.
-fn certificates(place: &TestDirectory) {
-    let key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes";
-    let script = format!(
-        "openssl req -x509 {key} -keyout ca.key -out ca.pem -days 2 -subj '/CN=authority of a test' \
-         && openssl req {key} -keyout hub.key -out hub.csr -subj /CN=localhost \
-         && echo subjectAltName=DNS:localhost >names \
-         && openssl x509 -req -in hub.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile names -out hub.pem"
-    );
-    let mut shell = Command::new("sh");
-    let output = shell.args(["-ec", &script]).current_dir(place.path("")).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 impl<'p> Hub<'p> {
@@ -42,7 +29,7 @@ impl<'p> Hub<'p> {
 
     /// Starts a hub that is reached over https, with a certificate of the authority in `ca.pem`.
     pub(crate) fn encrypted(place: &'p TestDirectory) -> Self {
-        certificates(place);
+        certify_localhost(place);
         Self::add_user(place);
         Self::with(place, Some(LOGIN), true)
     }
@@ -79,7 +66,7 @@ impl<'p> Hub<'p> {
         let arguments = ["--data", "hub", "serve", "--listen", &self.address];
         let mut command = self.place.command(&arguments);
         if self.is_encrypted {
-            command.args(["--tls-certificate", "hub.pem", "--tls-key", "hub.key"]);
+            command.args(["--tls-certificate", "localhost.pem", "--tls-key", "localhost.key"]);
         }
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let begins = format!("listening on {}://", self.scheme());
