@@ -87,6 +87,12 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Whether there is a state of a feed under any of its addresses.
+    pub fn has(&self, address: &FeedAddress) -> bool {
+        let address = self.address(address);
+        self.state.feeds.contains_key(address) || self.led_from.contains_key(address)
+    }
+
     /// All feeds at their current addresses, with the joined state of each, in the order of addresses.
     pub fn feeds(&self) -> impl Iterator<Item = (&'a FeedAddress, Cow<'a, FeedState>)> {
         let known = self.state.feeds.keys();

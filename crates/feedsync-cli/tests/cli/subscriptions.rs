@@ -96,6 +96,20 @@ fn a_feed_is_followed_to_its_new_address_and_back() {
 }
 
 #[test]
+fn feed_that_moved_is_known_at_both_addresses() {
+    let new = "https://blog.example/feed";
+    for address in [new, FEED] {
+        let place = TestDirectory::new();
+        let desk = place.bare("desk");
+        desk.ok(&["reader", "subscribe", FEED, "--title", "News"]);
+        desk.ok(&["reader", "relocate", FEED, new]);
+        assert_eq!(listed(&desk), "b");
+        assert_eq!(desk.json(&["reader", "unsubscribe", address])["changed"], 1);
+        assert_eq!(listed(&desk), "", "{address}");
+    }
+}
+
+#[test]
 fn marked_starred_and_tagged_articles_are_listed() {
     let place = TestDirectory::new();
     let desk = place.bare("desk");

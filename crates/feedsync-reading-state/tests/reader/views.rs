@@ -135,10 +135,12 @@ proptest! {
         let view = state.view();
         let here: Vec<_> = view.feeds().map(|(address, _)| address.clone()).collect();
         prop_assert!(here.is_sorted_by(|one, other| one < other));
+        prop_assert!(!view.has(&feed("unknown")));
         for (address, own) in state.feeds() {
             let end = view.address(address);
             prop_assert_eq!(view.address(end), end);
             prop_assert!(here.contains(end));
+            prop_assert!(view.has(address) && view.has(end));
             let mut told = view.feed(address).into_owned();
             let mut own = own.clone();
             if let Some(to) = own.moved_to().cloned() {

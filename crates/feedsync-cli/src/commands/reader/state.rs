@@ -46,7 +46,7 @@ pub(super) fn known(
 /// Message that the reader does not have a feed, with a similar name. `None` if the reader has it.
 pub(super) fn unknown(reader: &StoredReader, feed: &FeedAddress) -> Option<String> {
     let view = reader.replica.state().view();
-    if reader.replica.state().feed(view.address(feed).as_str()).is_some() {
+    if view.has(feed) {
         return None;
     }
     let names: Vec<&str> = view.feeds().map(|(feed, _)| feed.as_str()).collect();
