@@ -19,6 +19,8 @@ mod revision;
 mod security;
 mod tree;
 
+#[cfg(feature = "queries")]
+pub mod collation;
 pub mod mapping;
 pub mod multipart;
 pub mod replication;

@@ -52,10 +52,8 @@ mod compare;
 mod fields;
 mod ids;
 mod location;
-mod number;
 mod parse;
 mod rule;
-mod text;
 
 #[cfg(test)]
 mod tests;

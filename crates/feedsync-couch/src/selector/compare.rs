@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use feedsync_formats::json::{Kind, Node};
 
-use super::number;
-use super::text::Text;
+use crate::collation::Text;
+use crate::collation::number;
 
 /// Compares two values: by kind, then by value. The recursion is as deep as the shallower value, and a
 /// selector's depth is limited.

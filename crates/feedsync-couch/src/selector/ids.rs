@@ -7,7 +7,7 @@ use feedsync_formats::json::{Kind, Node};
 
 use super::location::Value;
 use super::rule::{Relation, Rule, Test};
-use super::text::Text;
+use crate::collation::Text;
 
 /// A range of ids in byte order.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use feedsync_formats::json::{Kind, Node};
 
 use super::Subject;
 use super::compare::compare;
-use super::text::Text;
+use crate::collation::Text;
 
 /// Location on which a rule is evaluated.
 #[derive(Debug, Clone, Copy)]

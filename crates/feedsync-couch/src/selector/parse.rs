@@ -9,7 +9,7 @@ use super::bounds::{
     MAX_BYTES, MAX_CONDITIONS, MAX_LEVELS, MAX_PATTERN_BYTES, MAX_PATTERNS, SelectorError,
 };
 use super::rule::{Operand, Relation, Rule, Test};
-use super::text::Text;
+use crate::collation::Text;
 
 /// Maximum memory of a compiled `$regex`, which limits the time for each byte.
 const PATTERN_MEMORY: usize = 64 << 10;

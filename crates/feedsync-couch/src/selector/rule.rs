@@ -6,8 +6,8 @@ use feedsync_formats::json::{Kind, Node};
 use regex::bytes::Regex;
 
 use super::location::{Location, Value};
-use super::number;
-use super::text::Text;
+use crate::collation::Text;
+use crate::collation::number;
 
 /// A condition.
 #[derive(Debug, Clone)]

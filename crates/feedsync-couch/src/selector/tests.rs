@@ -2,5 +2,4 @@
 
 mod examples;
 mod laws;
-mod model;
 mod reference;

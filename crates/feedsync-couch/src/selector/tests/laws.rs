@@ -9,8 +9,10 @@ use proptest::sample::select;
 
 use super::super::compare::compare;
 use super::super::{Selector, Subject};
-use super::model::{Tree, any_body, any_number, any_text, any_tree, map, points, spell, text};
 use super::reference;
+use crate::collation::tests::model::{
+    Tree, any_body, any_number, any_text, any_tree, map, points, spell, text,
+};
 
 const RELATIONS: [&str; 6] = ["$eq", "$ne", "$gt", "$gte", "$lt", "$lte"];
 const POSITIVE: [&str; 5] = ["$eq", "$gt", "$gte", "$lt", "$lte"];

@@ -1,6 +1,6 @@
 //! A naive implementation of the same rules, which interprets a selector as a tree at each evaluation.
 
-use super::model::{Tree, points};
+use crate::collation::tests::model::{Tree, points};
 
 /// A value whose derived equality and order are the required ones.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

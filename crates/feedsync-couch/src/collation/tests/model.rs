@@ -8,7 +8,7 @@ use proptest::sample::select;
 
 /// A value. Texts are code points, since JSON strings may contain half surrogate pairs.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Tree {
+pub(crate) enum Tree {
     Null,
     Boolean(bool),
     /// The first number times ten to the power of the second. It is written as an integer exactly if the
@@ -19,20 +19,20 @@ pub(super) enum Tree {
     Map(Vec<(Vec<u32>, Tree)>),
 }
 
-pub(super) fn points(text: &str) -> Vec<u32> {
+pub(crate) fn points(text: &str) -> Vec<u32> {
     text.chars().map(u32::from).collect()
 }
 
-pub(super) fn text(text: &str) -> Tree {
+pub(crate) fn text(text: &str) -> Tree {
     Tree::Text(points(text))
 }
 
-pub(super) fn map<const N: usize>(members: [(&str, Tree); N]) -> Tree {
+pub(crate) fn map<const N: usize>(members: [(&str, Tree); N]) -> Tree {
     Tree::Map(members.into_iter().map(|(name, value)| (points(name), value)).collect())
 }
 
 /// Writes the tree; the seed selects the spelling.
-pub(super) fn spell(tree: &Tree, seed: u64) -> String {
+pub(crate) fn spell(tree: &Tree, seed: u64) -> String {
     let mut out = String::new();
     Speller { out: &mut out, seed }.value(tree);
     out
@@ -111,9 +111,9 @@ impl Speller<'_> {
 }
 
 /// Names of fields; `\u{d800}` represents half a pair, which selectors cannot name.
-pub(super) const NAMES: [&str; 8] = ["a", "b", "type", "0", "a.b", "ü", "\u{fffd}", "😀"];
+pub(crate) const NAMES: [&str; 8] = ["a", "b", "type", "0", "a.b", "ü", "\u{fffd}", "😀"];
 
-pub(super) fn any_text() -> impl Strategy<Value = Vec<u32>> {
+pub(crate) fn any_text() -> impl Strategy<Value = Vec<u32>> {
     prop_oneof![
         select(vec!["", "leaf", "le", "plain", "a", "h:1", "h;", "é\n", "😀"]).prop_map(points),
         vec(select(vec![0x61, 0x68, 0xd800, 0xdc00, 0xfffd, 0x1f600]), 0..3).prop_map(paired),
@@ -121,7 +121,7 @@ pub(super) fn any_text() -> impl Strategy<Value = Vec<u32>> {
 }
 
 /// Two adjacent halves are one pair.
-fn paired(points: Vec<u32>) -> Vec<u32> {
+pub(crate) fn paired(points: Vec<u32>) -> Vec<u32> {
     let mut text: Vec<u32> = Vec::new();
     for point in points {
         match text.last_mut() {
@@ -132,7 +132,7 @@ fn paired(points: Vec<u32>) -> Vec<u32> {
     text
 }
 
-pub(super) fn any_number() -> impl Strategy<Value = (i64, i32)> {
+pub(crate) fn any_number() -> impl Strategy<Value = (i64, i32)> {
     let number = select(vec![-7, -1, 0, 1, 2, 3, 10, 100, 9007199254740992, 9007199254740993]);
     (number, prop_oneof![3 => Just(0), 1 => -3..4])
 }
@@ -147,7 +147,7 @@ fn any_scalar() -> impl Strategy<Value = Tree> {
 }
 
 /// A value whose members are named like fields.
-pub(super) fn any_tree() -> impl Strategy<Value = Tree> {
+pub(crate) fn any_tree() -> impl Strategy<Value = Tree> {
     any_scalar().prop_recursive(3, 12, 4, |inner| {
         prop_oneof![
             vec(inner.clone(), 0..4).prop_map(Tree::List),
@@ -166,7 +166,7 @@ fn any_members(inner: impl Strategy<Value = Tree>) -> impl Strategy<Value = Vec<
 }
 
 /// The fields of a document that are in its body.
-pub(super) fn any_body() -> impl Strategy<Value = Tree> {
+pub(crate) fn any_body() -> impl Strategy<Value = Tree> {
     let kind = prop_oneof![
         2 => Just(None),
         3 => any_text().prop_map(|text| Some(Tree::Text(text))),

@@ -1,33 +1,40 @@
-//! JSON strings, compared without being decoded.
+//! JSON strings, compared by code points or by the root collation.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::str::Chars;
 
 use feedsync_formats::json::Node;
 
+use super::COLLATOR;
+
 /// A string: the text between the quotes, or a plain text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Text<'a> {
+pub(crate) struct Text<'a> {
     text: &'a str,
     has_escapes: bool,
 }
 
 impl<'a> Text<'a> {
     /// A JSON string.
-    pub(super) fn of(string: Node<'a>) -> Self {
-        let raw = string.raw();
+    pub(crate) fn of(string: Node<'a>) -> Self {
+        Self::quoted(string.raw())
+    }
+
+    /// A JSON string as written, with its quotes.
+    pub(crate) fn quoted(raw: &'a str) -> Self {
         let text = raw.strip_prefix('"').unwrap_or(raw);
         let text = text.strip_suffix('"').unwrap_or(text);
         Self { text, has_escapes: text.contains('\\') }
     }
 
     /// A plain text.
-    pub(super) fn plain(text: &'a str) -> Self {
+    pub(crate) fn plain(text: &'a str) -> Self {
         Self { text, has_escapes: false }
     }
 
     /// Compares by code points, which is the byte order of UTF-8.
-    pub(super) fn compare(self, other: Text<'_>) -> Ordering {
+    pub(crate) fn compare(self, other: Text<'_>) -> Ordering {
         if self.has_escapes || other.has_escapes {
             self.points().cmp(other.points())
         } else {
@@ -35,14 +42,28 @@ impl<'a> Text<'a> {
         }
     }
 
-    pub(super) fn starts_with(self, prefix: Text<'_>) -> bool {
+    /// Compares by the root collation; half of a surrogate pair counts as U+FFFD.
+    pub(crate) fn collate(self, other: Text<'_>) -> Ordering {
+        COLLATOR.compare(&self.decoded(), &other.decoded())
+    }
+
+    pub(crate) fn starts_with(self, prefix: Text<'_>) -> bool {
         let mut points = self.points();
         prefix.points().all(|point| points.next() == Some(point))
     }
 
     /// The decoded text; `None` for a string with half of a surrogate pair.
-    pub(super) fn to_text(self) -> Option<String> {
+    pub(crate) fn to_text(self) -> Option<String> {
         self.points().map(char::from_u32).collect()
+    }
+
+    /// The decoded text, in which U+FFFD stands for half of a surrogate pair.
+    pub(crate) fn decoded(self) -> Cow<'a, str> {
+        if !self.has_escapes {
+            return Cow::Borrowed(self.text);
+        }
+        let points = self.points();
+        points.map(|point| char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
     }
 
     /// Its code points, including halves of surrogate pairs.

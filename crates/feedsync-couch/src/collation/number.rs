@@ -2,17 +2,58 @@
 
 use std::cmp::Ordering;
 
+use super::key::{NEGATIVE, POSITIVE, ZERO};
+
 /// Limit above which all exponents are equal.
 const EXPONENT_LIMIT: i128 = 10_i128.pow(30);
 
 /// Compares two numbers by value.
-pub(super) fn compare(one: &str, other: &str) -> Ordering {
+pub(crate) fn compare(one: &str, other: &str) -> Ordering {
     Number::read(one).compare(&Number::read(other))
+}
+
+/// Appends the key of a number: its sign, its magnitude, and its digits in pairs, which a zero byte ends. In a
+/// negative number all bits after the sign are inverted.
+pub(super) fn push_key(out: &mut Vec<u8>, number: &str) {
+    let number = Number::read(number);
+    if number.digits.is_empty() {
+        return out.push(ZERO);
+    }
+    out.push(if number.is_negative { NEGATIVE } else { POSITIVE });
+    let begin = out.len();
+    push_magnitude(out, number.magnitude);
+    let mut digits = number.digits.bytes().filter(u8::is_ascii_digit).map(|digit| digit - b'0');
+    while let Some(first) = digits.next() {
+        out.push(first * 10 + digits.next().unwrap_or(0) + 1);
+    }
+    out.push(0);
+    if number.is_negative {
+        out[begin..].iter_mut().for_each(|byte| *byte = !*byte);
+    }
+}
+
+/// Appends an integer: its length, which grows with its distance from zero, and its bytes without leading
+/// zeros.
+fn push_magnitude(out: &mut Vec<u8>, magnitude: i128) {
+    /// First byte of zero, between the lengths of negative and positive integers.
+    const ORIGIN: u8 = 0x40;
+    let is_negative = magnitude < 0;
+    let distance = if is_negative { !magnitude } else { magnitude };
+    let bytes = distance.to_be_bytes();
+    let bytes = &bytes[distance.leading_zeros() as usize / 8..];
+    let length = bytes.len() as u8;
+    if is_negative {
+        out.push(ORIGIN - 1 - length);
+        out.extend(bytes.iter().map(|byte| !byte));
+    } else {
+        out.push(ORIGIN + length);
+        out.extend_from_slice(bytes);
+    }
 }
 
 /// The remainder of an integer that is written as one; it has the sign of the integer. The divisor must not
 /// be zero.
-pub(super) fn remainder(number: &str, divisor: i64) -> Option<i128> {
+pub(crate) fn remainder(number: &str, divisor: i64) -> Option<i128> {
     let digits = number.strip_prefix('-').unwrap_or(number);
     let divisor = i128::from(divisor).abs();
     let rest = digits.bytes().try_fold(0, |rest, byte| {
