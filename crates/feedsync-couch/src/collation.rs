@@ -29,22 +29,37 @@ pub(crate) mod tests;
 pub use key::{KEY_VERSION, KeyError, MAX_KEY_BYTES, key, push_key};
 
 /// The root collation. It is built from data in the program, without tailorings for languages.
-static COLLATOR: CollatorBorrowed<'static> = CollatorBorrowed::new_root(CollatorOptions::default());
+pub(crate) static COLLATOR: CollatorBorrowed<'static> =
+    CollatorBorrowed::new_root(CollatorOptions::default());
 
 /// Compares two values of checked texts in CouchDB's order.
 ///
 /// The recursion is as deep as the shallower value. Texts are checked to have at most
 /// [`MAX_DEPTH`](crate::MAX_DEPTH) levels, or few more.
 pub fn compare(one: Node<'_>, other: Node<'_>) -> Ordering {
+    compare_by(one, other, |one, other| one.collate(other))
+}
+
+/// Compares two values in the same way, except that strings compare by code points.
+pub(crate) fn compare_raw(one: Node<'_>, other: Node<'_>) -> Ordering {
+    compare_by(one, other, |one, other| one.compare(other))
+}
+
+fn compare_by(
+    one: Node<'_>,
+    other: Node<'_>,
+    texts: fn(Text<'_>, Text<'_>) -> Ordering,
+) -> Ordering {
     rank(one).cmp(&rank(other)).then_with(|| match one.kind() {
         Kind::Null | Kind::Boolean => Ordering::Equal,
         Kind::Number => number::compare(one.raw(), other.raw()),
-        Kind::String => Text::of(one).collate(Text::of(other)),
-        Kind::Array => each(one.elements(), other.elements(), compare),
+        Kind::String => texts(Text::of(one), Text::of(other)),
+        Kind::Array => {
+            each(one.elements(), other.elements(), |one, other| compare_by(one, other, texts))
+        }
         Kind::Object => each(one.members(), other.members(), |member, other| {
-            let name = Text::quoted(member.quoted());
-            name.collate(Text::quoted(other.quoted()))
-                .then_with(|| compare(member.value, other.value))
+            texts(Text::quoted(member.quoted()), Text::quoted(other.quoted()))
+                .then_with(|| compare_by(member.value, other.value, texts))
         }),
     })
 }

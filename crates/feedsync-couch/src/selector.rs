@@ -8,13 +8,11 @@
 //!   with the same name the first one counts.
 //! - A value that is not an object, and the empty object, test equality: `{"a": 1}` is `{"a": {"$eq": 1}}`.
 //!   If no field is named yet, the empty object matches everything.
-//! - `$eq $ne $gt $gte $lt $lte $in $nin` compare. The order of kinds is null, false, true, numbers, strings,
-//!   arrays, objects. Numbers compare by their exact value. Strings compare byte by byte in UTF-8, where
-//!   CouchDB uses ICU; half of a surrogate pair equals only itself. Arrays compare element by element, then
-//!   by length. Objects compare in the same way, as if sorted by name, so that the order of members does not
-//!   matter.
+//! - `$eq $ne $gt $gte $lt $lte $in $nin` compare in the [order of CouchDB's views](crate::collation). The
+//!   document's `_id` is an exception: it compares by code points, which is the order of `_all_docs`.
 //! - `$in` and `$nin` test the elements of an array, and not the array itself. `$all` matches arrays that
-//!   contain every given element, or that equal the only given array.
+//!   contain every given element, or that equal the only given array; there strings are equal if their code
+//!   points are.
 //! - `$elemMatch`, `$allMatch` and `$keyMapMatch` test one element, every element of a non-empty array, or
 //!   one name of an object.
 //! - `$exists $type $size $mod $beginsWith $regex` test a value by itself. `$mod` applies to integers that
@@ -29,7 +27,9 @@
 //! `$regex` matches bytes anywhere in the string, in time linear in its length. It has no back references and
 //! no look-around, and `\w`, `\d` and `\s` are ASCII only.
 //!
-//! Differences from CouchDB, besides the order of strings and of members:
+//! Differences from CouchDB:
+//! - Numbers compare by their exact value; CouchDB rounds those with a fraction or an exponent. It compares
+//!   fields named `_id` below `$elemMatch` by code points, too.
 //! - Negations hold for a missing field, and `{"$exists": false}` holds if a path leads through a value that
 //!   is neither object nor array. In CouchDB both fail.
 //! - `$all` compares numbers by value; CouchDB distinguishes `1` and `1.0`.
@@ -37,8 +37,7 @@
 //!   on a value is rejected there, where CouchDB would compare the document as a whole.
 //! - A selector is rejected when it is parsed, not when the first document is examined.
 //!
-//! The work for a document is limited by the size of the selector times that of the document (times a
-//! logarithm, if objects are compared). A selector has at most [`MAX_BYTES`] bytes, [`MAX_CONDITIONS`]
+//! The work for a document is limited by the size of the selector times that of the document. A selector has at most [`MAX_BYTES`] bytes, [`MAX_CONDITIONS`]
 //! conditions, [`MAX_LEVELS`] levels and [`MAX_PATTERNS`] patterns.
 
 use feedsync_formats::json::Node;
@@ -48,7 +47,6 @@ use parse::Parser;
 use rule::Rule;
 
 mod bounds;
-mod compare;
 mod fields;
 mod ids;
 mod location;

@@ -83,6 +83,15 @@ proptest! {
     }
 
     #[test]
+    fn a_zero_byte_ends_the_key_of_a_string_and_is_not_in_it(
+        text in vec(select(POINTS.to_vec()), 0..9).prop_map(model::paired),
+        seed: u64,
+    ) {
+        let key = key_of(&spell(&Tree::Text(text), seed));
+        prop_assert_eq!(key.iter().position(|byte| *byte == 0), Some(key.len() - 1));
+    }
+
+    #[test]
     fn no_key_begins_another_key(one in any_value(), other in any_value(), seed: u64) {
         let (one, other) = (key_of(&spell(&one, seed)), key_of(&spell(&other, seed)));
         prop_assert!(one == other || !one.starts_with(&other));

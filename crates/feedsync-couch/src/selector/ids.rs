@@ -103,7 +103,7 @@ impl IdRange {
 
     fn narrow_by_relation(&mut self, relation: Relation, operand: Node<'_>) {
         if operand.kind() != Kind::String {
-            if !relation.holds(Value::Text("").compare(operand)) {
+            if !relation.holds(Value::Id("").compare(operand)) {
                 *self = Self::none();
             }
             return;

@@ -5,8 +5,7 @@ use std::cmp::Ordering;
 use feedsync_formats::json::{Kind, Node};
 
 use super::Subject;
-use super::compare::compare;
-use crate::collation::Text;
+use crate::collation::{Text, compare};
 
 /// Location on which a rule is evaluated.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +29,8 @@ pub(super) enum Value<'a> {
     Json(Node<'a>),
     /// A string that is not part of the text.
     Text(&'a str),
+    /// The document's id. Ids compare by code points, as in `_all_docs`.
+    Id(&'a str),
 }
 
 impl<'a> Location<'a> {
@@ -37,7 +38,7 @@ impl<'a> Location<'a> {
     pub(super) fn field(self, name: &str) -> Self {
         match self {
             Self::Document(document) => match name {
-                "_id" => Self::Value(Value::Text(document.id)),
+                "_id" => Self::Value(Value::Id(document.id)),
                 "_rev" => Self::Value(Value::Text(document.revision)),
                 "_deleted" if document.is_deleted => Self::Value(Value::Json(Node::root("true"))),
                 "_deleted" => Self::Missing,
@@ -52,7 +53,7 @@ impl<'a> Location<'a> {
                 Kind::Array => name.parse().ok().and_then(|index| node.elements().nth(index)),
                 _ => None,
             }),
-            Self::Value(Value::Text(_)) | Self::Missing => Self::Missing,
+            Self::Value(Value::Text(_) | Value::Id(_)) | Self::Missing => Self::Missing,
         }
     }
 
@@ -78,7 +79,7 @@ impl<'a> Value<'a> {
     pub(super) fn node(self) -> Option<Node<'a>> {
         match self {
             Self::Json(node) => Some(node),
-            Self::Text(_) => None,
+            Self::Text(_) | Self::Id(_) => None,
         }
     }
 
@@ -86,16 +87,18 @@ impl<'a> Value<'a> {
     pub(super) fn text(self) -> Option<Text<'a>> {
         match self {
             Self::Json(node) => (node.kind() == Kind::String).then(|| Text::of(node)),
-            Self::Text(text) => Some(Text::plain(text)),
+            Self::Text(text) | Self::Id(text) => Some(Text::plain(text)),
         }
     }
 
+    /// Compares in CouchDB's order of values.
     pub(super) fn compare(self, other: Node<'_>) -> Ordering {
         match (self, other.kind()) {
             (Self::Json(node), _) => compare(node, other),
-            (Self::Text(text), Kind::String) => Text::plain(text).compare(Text::of(other)),
+            (Self::Text(text), Kind::String) => Text::plain(text).collate(Text::of(other)),
+            (Self::Id(id), Kind::String) => Text::plain(id).compare(Text::of(other)),
             // Any string suffices to compare kinds.
-            (Self::Text(_), _) => compare(Node::root("\"\""), other),
+            (Self::Text(_) | Self::Id(_), _) => compare(Node::root("\"\""), other),
         }
     }
 

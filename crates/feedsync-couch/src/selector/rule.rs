@@ -7,7 +7,7 @@ use regex::bytes::Regex;
 
 use super::location::{Location, Value};
 use crate::collation::Text;
-use crate::collation::number;
+use crate::collation::{compare_raw, number};
 
 /// A condition.
 #[derive(Debug, Clone)]
@@ -127,7 +127,7 @@ impl Test {
                 value.text().is_some_and(|text| text.starts_with(Text::of(prefix.node())))
             }
             Self::Matches(pattern) => match value {
-                Value::Text(text) => pattern.is_match(text.as_bytes()),
+                Value::Text(text) | Value::Id(text) => pattern.is_match(text.as_bytes()),
                 Value::Json(node) => {
                     node.string().is_some_and(|text| pattern.is_match(text.as_bytes()))
                 }
@@ -146,18 +146,19 @@ impl Test {
     }
 }
 
+/// Whether an array contains all elements of another one, or equals its only element. CouchDB compares these by
+/// code points, too.
 fn has_all(array: Node<'_>, wanted: Node<'_>) -> bool {
-    let array_itself = Value::Json(array);
     let mut ones = wanted.elements();
     let is_only = match (ones.next(), ones.next()) {
         (None, _) => return false,
-        (Some(one), None) => array_itself.is_equal(one),
+        (Some(one), None) => compare_raw(array, one).is_eq(),
         _ => false,
     };
     is_only
         || wanted
             .elements()
-            .all(|one| array.elements().any(|element| Value::Json(element).is_equal(one)))
+            .all(|one| array.elements().any(|element| compare_raw(element, one).is_eq()))
 }
 
 impl Relation {

@@ -78,6 +78,7 @@ fn single_rules() {
         ("{\"a.1\":2}", "{\"a\":[1,2]}", true),
         ("{\"a\\\\.b\":1}", "{\"a.b\":1}", true),
         ("{\"\\\\$a\":1}", "{\"$a\":1}", true),
+        ("{\"a\":{\"b\":1,\"c\":2}}", "{\"a\":{\"c\":2,\"b\":1}}", true),
         ("{\"a\":{\"$in\":[[1]]}}", "{\"a\":[1]}", false),
         ("{\"a\":{\"$in\":[[1]]}}", "{\"a\":[[1]]}", true),
         ("{\"a\":{\"$nin\":[1]}}", "{}", true),
@@ -108,6 +109,30 @@ fn single_rules() {
     ] {
         assert_eq!(matches(selector, body), expected, "{selector} {body}");
     }
+}
+
+/// The root collation orders strings and names, except ids and in `$all`.
+#[test]
+fn strings_compare_as_in_couchdb() {
+    for (selector, body, expected) in [
+        ("{\"a\":{\"$gt\":\"B\"}}", "{\"a\":\"a\"}", false),
+        ("{\"a\":{\"$gt\":\"a\"}}", "{\"a\":\"B\"}", true),
+        ("{\"a\":{\"$gte\":\"a\",\"$lte\":\"a\u{fff0}\"}}", "{\"a\":\"AZ\"}", true),
+        ("{\"a\":\"\u{e4}\"}", "{\"a\":\"a\u{308}\"}", true),
+        ("{\"a\":{\"$in\":[\"\u{e4}\"]}}", "{\"a\":[\"a\u{308}\"]}", true),
+        ("{\"a\":{\"$all\":[\"\u{e4}\"]}}", "{\"a\":[\"a\u{308}\"]}", false),
+        ("{\"a\":{\"$all\":[[\"\u{e4}\"]]}}", "{\"a\":[\"a\u{308}\"]}", false),
+        ("{\"a\":{\"$eq\":{\"b\":1,\"c\":2}}}", "{\"a\":{\"b\":1,\"c\":2}}", true),
+        ("{\"a\":{\"$eq\":{\"b\":1,\"c\":2}}}", "{\"a\":{\"c\":2,\"b\":1}}", false),
+        ("{\"_rev\":{\"$gt\":\"1-A\"}}", "{}", false),
+        ("{\"_id\":{\"$gt\":\"Z\"}}", "{}", true),
+        ("{\"_id\":{\"$gt\":\"ID\",\"$lt\":\"iD\"}}", "{}", false),
+        ("{\"_id\":{\"$in\":[\"id\\u0000\"]}}", "{}", false),
+    ] {
+        assert_eq!(matches(selector, body), expected, "{selector} {body}");
+    }
+    let by_type = read("{\"type\":{\"$gt\":\"B\"}}").unwrap();
+    assert_eq!(by_type.decides_by_type(Some("a")), Some(false));
 }
 
 #[test]

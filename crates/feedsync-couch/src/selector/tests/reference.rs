@@ -1,5 +1,6 @@
 //! A naive implementation of the same rules, which interprets a selector as a tree at each evaluation.
 
+use crate::collation::COLLATOR;
 use crate::collation::tests::model::{Tree, points};
 
 /// A value whose derived equality and order are the required ones.
@@ -14,7 +15,20 @@ pub(super) enum Canon {
     Map(Vec<(Vec<u32>, Canon)>),
 }
 
-pub(super) fn canon(tree: &Tree) -> Canon {
+/// Subject of a part of a selector.
+#[derive(Clone, Copy, PartialEq)]
+enum Scope {
+    Document,
+    Id,
+    Value,
+}
+
+/// A value in the order of values at this place: texts are sort keys, or code points for ids.
+fn canon(tree: &Tree, scope: Scope) -> Canon {
+    let text = |text: &[u32]| match scope {
+        Scope::Id => text.to_vec(),
+        _ => sort_key(text),
+    };
     match tree {
         Tree::Null => Canon::Null,
         Tree::Boolean(false) => Canon::False,
@@ -22,59 +36,66 @@ pub(super) fn canon(tree: &Tree) -> Canon {
         Tree::Number(number, power) => {
             Canon::Number(i128::from(*number) * 10_i128.pow((power + 6) as u32))
         }
-        Tree::Text(text) => Canon::Text(text.clone()),
-        Tree::List(list) => Canon::List(list.iter().map(canon).collect()),
+        Tree::Text(points) => Canon::Text(text(points)),
+        Tree::List(list) => Canon::List(list.iter().map(|one| canon(one, scope)).collect()),
         Tree::Map(map) => {
-            let mut first = std::collections::BTreeMap::new();
-            for (name, value) in map {
-                first.entry(name.clone()).or_insert_with(|| canon(value));
-            }
-            Canon::Map(first.into_iter().collect())
+            Canon::Map(map.iter().map(|(name, value)| (text(name), canon(value, scope))).collect())
         }
     }
+}
+
+fn sort_key(text: &[u32]) -> Vec<u32> {
+    let text: String = text.iter().map(|it| char::from_u32(*it).unwrap_or('\u{fffd}')).collect();
+    let mut key = Vec::new();
+    let Ok(()) = COLLATOR.write_sort_key_to(&text, &mut key);
+    key.into_iter().map(u32::from).collect()
 }
 
 /// Whether a valid selector matches a document with all its fields.
 pub(super) fn matches(selector: &Tree, document: &Tree) -> bool {
-    holds(selector, Some(document), true)
+    holds(selector, Some(document), Scope::Document)
 }
 
-fn holds(selector: &Tree, at: Option<&Tree>, is_document: bool) -> bool {
+fn holds(selector: &Tree, at: Option<&Tree>, scope: Scope) -> bool {
     match selector {
-        Tree::Map(conditions) if is_document || !conditions.is_empty() => {
+        Tree::Map(conditions) if scope == Scope::Document || !conditions.is_empty() => {
             conditions.iter().all(|(name, argument)| {
                 let name = shown(name);
                 match name.strip_prefix('$') {
-                    Some(operator) => operate(operator, argument, at, is_document),
-                    None => holds(argument, find(&name, at), false),
+                    Some(operator) => operate(operator, argument, at, scope),
+                    None if scope == Scope::Document && name == "_id" => {
+                        holds(argument, find(&name, at), Scope::Id)
+                    }
+                    None => holds(argument, find(&name, at), Scope::Value),
                 }
             })
         }
-        _ => at.is_some_and(|value| canon(value) == canon(selector)),
+        _ => at.is_some_and(|value| canon(value, scope) == canon(selector, scope)),
     }
 }
 
-fn operate(operator: &str, argument: &Tree, at: Option<&Tree>, is_document: bool) -> bool {
+fn operate(operator: &str, argument: &Tree, at: Option<&Tree>, scope: Scope) -> bool {
     let each = |argument: &Tree| -> Vec<bool> {
-        list(argument).iter().map(|one| holds(one, at, is_document)).collect()
+        list(argument).iter().map(|one| holds(one, at, scope)).collect()
     };
     // Operators that may hold for a missing value.
     match operator {
         "and" => return each(argument).into_iter().all(|one| one),
         "or" => return list(argument).is_empty() || each(argument).contains(&true),
         "nor" => return !each(argument).contains(&true),
-        "not" => return !holds(argument, at, is_document),
-        "ne" => return !operate("eq", argument, at, is_document),
-        "nin" => return !operate("in", argument, at, is_document),
+        "not" => return !holds(argument, at, scope),
+        "ne" => return !operate("eq", argument, at, scope),
+        "nin" => return !operate("in", argument, at, scope),
         "exists" => return *argument == Tree::Boolean(at.is_some()),
         "default" => return true,
         _ => {}
     }
     let Some(value) = at else { return false };
-    let (left, right) = (canon(value), canon(argument));
+    let (left, right) = (canon(value, scope), canon(argument, scope));
+    let equal = |one: &Tree, other: &Tree, scope| canon(one, scope) == canon(other, scope);
     let has = |one: &Tree| match value {
-        Tree::List(elements) => elements.iter().any(|element| canon(element) == canon(one)),
-        _ => left == canon(one),
+        Tree::List(elements) => elements.iter().any(|element| equal(element, one, scope)),
+        _ => equal(value, one, scope),
     };
     match (operator, value) {
         ("eq", _) => left == right,
@@ -83,9 +104,12 @@ fn operate(operator: &str, argument: &Tree, at: Option<&Tree>, is_document: bool
         ("gt", _) => left > right,
         ("gte", _) => left >= right,
         ("in", _) => list(argument).iter().any(has),
-        ("all", Tree::List(_)) => {
+        ("all", Tree::List(elements)) => {
+            // `$all` compares by code points.
+            let has = |one| elements.iter().any(|element| equal(element, one, Scope::Id));
             let all = list(argument);
-            !all.is_empty() && (all.iter().all(has) || (all.len() == 1 && left == canon(&all[0])))
+            let is_only = all.len() == 1 && equal(value, &all[0], Scope::Id);
+            !all.is_empty() && (all.iter().all(has) || is_only)
         }
         ("type", _) => Some(argument) == Some(&Tree::Text(points(type_of(value)))),
         ("size", Tree::List(elements)) => *argument == Tree::Number(elements.len() as i64, 0),
@@ -100,15 +124,15 @@ fn operate(operator: &str, argument: &Tree, at: Option<&Tree>, is_document: bool
             _ => unreachable!(),
         },
         ("elemMatch", Tree::List(elements)) => {
-            elements.iter().any(|element| holds(argument, Some(element), false))
+            elements.iter().any(|element| holds(argument, Some(element), Scope::Value))
         }
         ("allMatch", Tree::List(elements)) => {
             !elements.is_empty()
-                && elements.iter().all(|element| holds(argument, Some(element), false))
+                && elements.iter().all(|element| holds(argument, Some(element), Scope::Value))
         }
-        ("keyMapMatch", Tree::Map(members)) => {
-            members.iter().any(|(name, _)| holds(argument, Some(&Tree::Text(name.clone())), false))
-        }
+        ("keyMapMatch", Tree::Map(members)) => members
+            .iter()
+            .any(|(name, _)| holds(argument, Some(&Tree::Text(name.clone())), Scope::Value)),
         _ => false,
     }
 }
