@@ -42,9 +42,10 @@ settings! {
         /// Header in which trusted proxies name the client: `x-forwarded` (the `X-Forwarded-` headers) or `forwarded`
         /// (RFC 7239). The proxy must replace or extend that header, whatever its clients send.
         forwarded_by: ForwardedBy as Text = ForwardedBy::XForwarded;
-        /// Origins (`https://reader.example.org`) of web pages on other sites that may use the logs (`/logs/`), with
-        /// their own tokens, and the databases (`/couch/`), after signing in. Credentials that the browser stores for
-        /// this hub are not accepted from these pages.
+        /// Origins (`https://reader.example.org`) of web pages on other sites that may use the logs (`/logs/`) and sync
+        /// collections (`/collections/NAME/changes` and `complete`), with their own tokens, and the databases
+        /// (`/couch/`), after signing in. Credentials that the browser stores for this hub are not accepted from these
+        /// pages.
         origins: Vec<Origin> as ListOf<Text> = Vec::new();
         /// Private addresses and networks (`192.168.1.5`, `fd00::/8`) from which feeds are fetched for newsreader
         /// users, also after a redirect. Other private addresses are refused, so that users cannot reach the network

@@ -1,7 +1,7 @@
-//! Pages of other origins that may use the logs (LR39) and databases: those in `origins`, and only for
-//! `/logs/` and `/couch/`.
+//! Pages of other origins that may use the logs (LR39), the databases, and the feeds that replicas sync with: those in
+//! `origins`, and only for `/logs/`, `/couch/`, and `changes` and `complete` of collections.
 //!
-//! A page of an application signs in by itself, for logs with a token of its own. For such a page, cookies of
+//! A page of an application signs in by itself, for logs and feeds with a token of its own. For such a page, cookies of
 //! this hub do not count, nor does the fact that the client is on this machine.
 
 use axum::extract::Request;
@@ -23,7 +23,11 @@ const ALLOWED_HEADERS: HeaderValue = HeaderValue::from_static(
      Last-Event-ID, Log-Covers, Range",
 );
 
-const ALLOWED_METHODS: HeaderValue = HeaderValue::from_static("DELETE, GET, HEAD, POST, PUT");
+/// Methods of logs.
+const LOG_METHODS: HeaderValue = HeaderValue::from_static("DELETE, GET, HEAD, POST, PUT");
+
+/// Methods of feeds.
+const FEED_METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST");
 
 /// Methods of databases.
 const DATABASE_METHODS: HeaderValue =
@@ -61,7 +65,7 @@ const DATABASE_EXPOSED_HEADERS: HeaderValue = HeaderValue::from_static(
 
 /// Whether a path may be used from other origins.
 fn allows_other_origins(path: &str) -> bool {
-    path.starts_with("/logs/") || paths::is_for_databases(path)
+    path.starts_with("/logs/") || paths::is_for_databases(path) || paths::is_for_sync(path)
 }
 
 fn is_application(path: &str, origin: &str) -> bool {
@@ -74,6 +78,8 @@ pub(crate) struct CorsHeaders {
     is_preflight: bool,
     varies: bool,
     is_for_databases: bool,
+    /// Methods that the page may use, except for databases.
+    methods: HeaderValue,
     /// Request headers that the page asks for.
     wanted: Option<HeaderValue>,
 }
@@ -86,13 +92,15 @@ impl CorsHeaders {
     }
 
     pub(crate) fn of(config: &Config, request: &Request) -> Self {
+        let path = request.uri().path();
         Self {
             page: request.extensions().get().cloned().or_else(|| Self::page(config, request)),
             is_preflight: *request.method() == Method::OPTIONS
                 && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD),
-            varies: !config.origins.is_empty() && allows_other_origins(request.uri().path())
-                || paths::is_for_databases(request.uri().path()),
-            is_for_databases: paths::is_for_databases(request.uri().path()),
+            varies: !config.origins.is_empty() && allows_other_origins(path)
+                || paths::is_for_databases(path),
+            is_for_databases: paths::is_for_databases(path),
+            methods: if paths::is_for_sync(path) { FEED_METHODS } else { LOG_METHODS },
             wanted: request.headers().get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned(),
         }
     }
@@ -119,7 +127,7 @@ impl CorsHeaders {
         } else if self.is_for_databases {
             headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, DATABASE_EXPOSED_HEADERS);
         } else if self.is_preflight {
-            headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, ALLOWED_METHODS);
+            headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, self.methods);
             headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, ALLOWED_HEADERS);
             headers.insert(header::ACCESS_CONTROL_MAX_AGE, PREFLIGHT_MAX_AGE);
         } else {

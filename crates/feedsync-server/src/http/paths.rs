@@ -1,5 +1,7 @@
 //! Areas of the hub's address space: which paths belong to databases, newsreader interfaces and pages.
 
+use feedsync_core::Format;
+use feedsync_formats::suffix;
 use feedsync_store::CollectionName;
 use http::Extensions;
 
@@ -18,6 +20,15 @@ pub(crate) fn serves_databases_only(extensions: &Extensions) -> bool {
 /// Whether a path belongs to databases, which interpret its query themselves.
 pub(crate) fn is_for_databases(path: &str) -> bool {
     path.strip_prefix(DATABASES).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether a path is that of a feed that replicas sync with: the changes of a collection, or its complete feed, in any
+/// format.
+pub(crate) fn is_for_sync(path: &str) -> bool {
+    let of_collection = path.strip_prefix("/collections/").and_then(|rest| rest.split_once('/'));
+    let Some((_, feed)) = of_collection else { return false };
+    let format = ["changes", "complete"].iter().find_map(|stem| feed.strip_prefix(stem));
+    format.is_some_and(|of| of.is_empty() || Format::ALL.map(suffix).contains(&of))
 }
 
 /// Whether a path belongs to newsreader interfaces, whose parameters may be repeated.

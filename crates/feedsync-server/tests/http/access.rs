@@ -4,6 +4,7 @@ mod drafts;
 mod identity;
 mod identity_world;
 mod matrix;
+mod other_origins;
 mod signing_in;
 mod slowly;
 pub(crate) mod world;

@@ -160,7 +160,7 @@ fn decided(path: &str, method: &Method, is: Is) -> Verdict {
 }
 
 /// A path of the table with a value for each of its segments.
-fn filled(path: &str, target: &str, world: &World) -> String {
+pub(super) fn filled(path: &str, target: &str, world: &World) -> String {
     let filled = path
         .replace("{collection}", target)
         .replace("{sha256}", &world.blob.to_string())
