@@ -26,6 +26,7 @@ mod text;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub(crate) use key::push_text_key;
 pub use key::{KEY_VERSION, KeyError, MAX_KEY_BYTES, key, push_key};
 
 /// The root collation. It is built from data in the program, without tailorings for languages.

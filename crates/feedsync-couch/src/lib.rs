@@ -17,10 +17,14 @@ mod refusal;
 mod resource;
 mod revision;
 mod security;
+#[cfg(feature = "queries")]
+mod sort;
 mod tree;
 
 #[cfg(feature = "queries")]
 pub mod collation;
+#[cfg(feature = "queries")]
+pub mod index;
 pub mod mapping;
 pub mod multipart;
 pub mod replication;
@@ -49,4 +53,6 @@ pub use refusal::{Refusal, RefusalKind};
 pub use resource::Resource;
 pub use revision::{MAX_GENERATION, MAX_SIGNATURE_BYTES, Revision, RevisionError, Signature};
 pub use security::without_user;
+#[cfg(feature = "queries")]
+pub use sort::{MAX_SORT_FIELDS, Sort, SortField};
 pub use tree::{BodyRef, Content, DamagedTree, Graft, Leaf, Path, PathError, Purged, Tree};

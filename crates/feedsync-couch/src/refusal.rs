@@ -27,6 +27,28 @@ pub enum RefusalKind {
     IllegalDatabaseName,
     /// No index supports the request.
     NoUsableIndex,
+    /// The definition of an index is not valid.
+    InvalidIndex,
+    /// The name of an index is not valid.
+    InvalidIndexName,
+    /// Indexes of this type are not supported.
+    IndexService,
+    /// The design document of an index contains functions in a language.
+    InvalidDesignLanguage,
+    /// A member that the request must have is missing.
+    MissingKey,
+    /// The request has a member that is not known.
+    InvalidKey,
+    /// A member must be a string.
+    InvalidString,
+    /// A selector must be an object.
+    InvalidSelector,
+    /// A sort order must be an array.
+    InvalidSort,
+    /// A field of a sort order is not valid.
+    InvalidSortField,
+    /// The fields of a sort order have different directions.
+    MixedSort,
     /// A document has a member that only servers may write.
     DocumentValidation,
     /// The request has no signed-in user.
@@ -72,6 +94,16 @@ impl RefusalKind {
             | Self::IllegalDocumentId
             | Self::IllegalDatabaseName
             | Self::NoUsableIndex
+            | Self::InvalidIndex
+            | Self::InvalidIndexName
+            | Self::InvalidDesignLanguage
+            | Self::MissingKey
+            | Self::InvalidKey
+            | Self::InvalidString
+            | Self::InvalidSelector
+            | Self::InvalidSort
+            | Self::InvalidSortField
+            | Self::MixedSort
             | Self::DocumentValidation
             | Self::DigestMismatch => 400,
             Self::Unauthorized => 401,
@@ -86,7 +118,7 @@ impl RefusalKind {
             Self::RangeNotSatisfiable => 416,
             Self::NotImplemented => 501,
             Self::Timeout | Self::Internal => 500,
-            Self::Unavailable => 503,
+            Self::Unavailable | Self::IndexService => 503,
         }
     }
 
@@ -98,6 +130,17 @@ impl RefusalKind {
             Self::IllegalDocumentId => "illegal_docid",
             Self::IllegalDatabaseName => "illegal_database_name",
             Self::NoUsableIndex => "no_usable_index",
+            Self::InvalidIndex => "invalid_index",
+            Self::InvalidIndexName => "invalid_index_name",
+            Self::IndexService => "required index service unavailable",
+            Self::InvalidDesignLanguage => "invalid_ddoc_lang",
+            Self::MissingKey => "missing_required_key",
+            Self::InvalidKey => "invalid_key",
+            Self::InvalidString => "invalid_string",
+            Self::InvalidSelector => "invalid_selector_json",
+            Self::InvalidSort => "invalid_sort_json",
+            Self::InvalidSortField => "invalid_sort_field",
+            Self::MixedSort => "unsupported_mixed_sort",
             Self::DocumentValidation => "doc_validation",
             Self::Unauthorized => "unauthorized",
             Self::Forbidden => "forbidden",

@@ -42,7 +42,9 @@
 
 use feedsync_formats::json::Node;
 
-use location::Location;
+use crate::collation::{KeyError, Text, push_key, push_text_key};
+use crate::sort::SortField;
+use location::{Location, Value};
 use parse::Parser;
 use rule::Rule;
 
@@ -50,6 +52,7 @@ mod bounds;
 mod fields;
 mod ids;
 mod location;
+mod normal;
 mod parse;
 mod rule;
 
@@ -61,6 +64,7 @@ pub use bounds::{
 };
 pub use fields::Fields;
 pub use ids::IdRange;
+pub(crate) use parse::path;
 
 /// A filter of documents.
 #[derive(Debug, Clone)]
@@ -81,6 +85,24 @@ pub struct Subject<'a> {
     pub body: Node<'a>,
 }
 
+impl<'a> Subject<'a> {
+    /// Appends the key of the field at a path; `None` if there is no such field.
+    pub(crate) fn push_key(
+        &self,
+        out: &mut Vec<u8>,
+        path: &[String],
+    ) -> Option<Result<(), KeyError>> {
+        let begin = Location::Document(self);
+        match path.iter().fold(begin, |place, name| place.field(name)) {
+            Location::Value(Value::Json(node)) => Some(push_key(out, node)),
+            Location::Value(Value::Text(text) | Value::Id(text)) => {
+                Some(push_text_key(out, Text::plain(text)))
+            }
+            _ => None,
+        }
+    }
+}
+
 impl Selector {
     /// Parses a selector in a checked text.
     pub fn parse(node: Node<'_>) -> Result<Self, SelectorError> {
@@ -92,6 +114,12 @@ impl Selector {
         self.rule.decide(Location::Document(document)) == Some(true)
     }
 
+    /// The selector in CouchDB's normal form: `{"a": 1, "b": {"c": 2}}` is
+    /// `{"$and": [{"a": {"$eq": 1}}, {"b.c": {"$eq": 2}}]}`.
+    pub fn normalized(&self) -> String {
+        normal::written(&self.rule)
+    }
+
     /// Whether documents of this type match, if the type alone decides: certainly all of them, certainly
     /// none, or `None` if the document must be examined.
     ///
@@ -99,6 +127,11 @@ impl Selector {
     /// such field. For documents with any other value in that field, call [`matches`](Self::matches).
     pub fn decides_by_type(&self, kind: Option<&str>) -> Option<bool> {
         self.rule.decide(Location::OfType(kind))
+    }
+
+    /// Whether the selector shows that every matching document has the field.
+    pub fn requires(&self, field: &SortField) -> bool {
+        self.rule.decide(Location::Lacking(&field.path)) == Some(false)
     }
 
     /// A range that contains the ids of all matching documents. It is derived from the conditions on `_id`,

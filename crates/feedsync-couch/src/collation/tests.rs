@@ -8,8 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use sha2::{Digest, Sha256};
 
-use super::key::push_text_key;
-use super::{KEY_VERSION, KeyError, MAX_KEY_BYTES, Text, compare, key, push_key};
+use super::{KEY_VERSION, KeyError, MAX_KEY_BYTES, Text, compare, key, push_key, push_text_key};
 use crate::json::MAX_DEPTH;
 use model::{Tree, any_tree, spell};
 

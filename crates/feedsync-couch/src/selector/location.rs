@@ -14,6 +14,8 @@ pub(super) enum Location<'a> {
     Document(&'a Subject<'a>),
     /// A document of which only the field `type` is known.
     OfType(Option<&'a str>),
+    /// A value of which only one thing is known: it has nothing at this path, which is not empty.
+    Lacking(&'a [String]),
     /// A value.
     Value(Value<'a>),
     /// A missing value.
@@ -47,7 +49,11 @@ impl<'a> Location<'a> {
             Self::OfType(kind) if name == "type" => {
                 kind.map_or(Self::Missing, |kind| Self::Value(Value::Text(kind)))
             }
-            Self::OfType(_) | Self::Unknown => Self::Unknown,
+            Self::Lacking([first, rest @ ..]) if first == name => match rest {
+                [] => Self::Missing,
+                _ => Self::Lacking(rest),
+            },
+            Self::OfType(_) | Self::Lacking(_) | Self::Unknown => Self::Unknown,
             Self::Value(Value::Json(node)) => Self::of(match node.kind() {
                 Kind::Object => member(node, name),
                 Kind::Array => name.parse().ok().and_then(|index| node.elements().nth(index)),

@@ -146,7 +146,7 @@ impl<'a> Parser<'a> {
                 _ => return Err(self.bad("$exists", "true or false")),
             },
             "$type" => match argument.string() {
-                Some(name) => Test::Kind(kind(&name)),
+                Some(name) => Test::Kind { kind: kind(&name), name: Operand::of(argument) },
                 None => return Err(self.bad("$type", "the name of a type")),
             },
             "$size" => match argument.raw().parse() {
@@ -285,7 +285,7 @@ fn kind(name: &str) -> Option<Kind> {
 
 /// Splits a path at its dots, except those after a backslash, and removes the backslashes. No name is empty,
 /// unless it is written as a backslash.
-pub(super) fn path(field: &str) -> Option<Vec<String>> {
+pub(crate) fn path(field: &str) -> Option<Vec<String>> {
     let mut names = vec![String::new()];
     let mut written = 0;
     let mut last = None;

@@ -29,7 +29,10 @@ pub(super) enum Rule {
 pub(super) enum Test {
     Exists(bool),
     /// The value has this kind; `None` for an unknown kind.
-    Kind(Option<Kind>),
+    Kind {
+        kind: Option<Kind>,
+        name: Operand,
+    },
     Relation(Relation, Operand),
     /// The value equals one of these, or is an array with such an element.
     In(Operand),
@@ -77,7 +80,10 @@ impl Rule {
             Self::Test(test) => match place {
                 Location::Value(value) => Some(test.holds(value)),
                 Location::Missing => Some(matches!(test, Test::Exists(false))),
-                Location::Unknown | Location::Document(_) | Location::OfType(_) => None,
+                Location::Unknown
+                | Location::Lacking(_)
+                | Location::Document(_)
+                | Location::OfType(_) => None,
             },
         }
     }
@@ -107,7 +113,7 @@ impl Test {
         let array = value.node().filter(|node| node.kind() == Kind::Array);
         match self {
             Self::Exists(exists) => *exists,
-            Self::Kind(kind) => *kind == Some(value.kind()),
+            Self::Kind { kind, .. } => *kind == Some(value.kind()),
             Self::Relation(relation, operand) => relation.holds(value.compare(operand.node())),
             Self::In(operand) => match array {
                 None => operand.node().elements().any(|one| value.is_equal(one)),
@@ -162,6 +168,17 @@ fn has_all(array: Node<'_>, wanted: Node<'_>) -> bool {
 }
 
 impl Relation {
+    /// Its operator.
+    pub(super) fn operator(self) -> &'static str {
+        match self {
+            Self::Equal => "$eq",
+            Self::Less => "$lt",
+            Self::AtMost => "$lte",
+            Self::Greater => "$gt",
+            Self::AtLeast => "$gte",
+        }
+    }
+
     pub(super) fn holds(self, order: Ordering) -> bool {
         match self {
             Self::Equal => order.is_eq(),

@@ -12,6 +12,7 @@ use super::reference;
 use crate::collation::tests::model::{
     Tree, any_body, any_number, any_text, any_tree, map, points, spell, text,
 };
+use crate::sort::SortField;
 
 const RELATIONS: [&str; 6] = ["$eq", "$ne", "$gt", "$gte", "$lt", "$lte"];
 const POSITIVE: [&str; 5] = ["$eq", "$gt", "$gte", "$lt", "$lte"];
@@ -210,6 +211,39 @@ proptest! {
         for document in &documents {
             let expected = reference::matches(&selector, &document.whole());
             prop_assert_eq!(parsed.asked_about(document, seed), expected, "{:?}", document);
+        }
+    }
+
+    #[test]
+    fn the_normal_form_matches_the_same_documents(
+        selector in any_selector(),
+        documents in vec(any_document(), 1..6),
+        seed: u64,
+    ) {
+        let parsed = read(&selector, seed);
+        let normal = parsed.normalized();
+        check(&normal, 64).unwrap();
+        let again = Selector::parse(Node::root(&normal)).map_err(|error| {
+            TestCaseError::fail(format!("{error}: {normal}"))
+        })?;
+        prop_assert_eq!(again.normalized(), normal);
+        for document in &documents {
+            prop_assert_eq!(document.asked(&again, seed), document.asked(&parsed, seed));
+        }
+    }
+
+    #[test]
+    fn a_required_field_is_in_all_matching_documents(
+        selector in prop_oneof![any_selector(), any_conjunction()],
+        field in select(FIELDS.to_vec()),
+        document in any_document(),
+        seed: u64,
+    ) {
+        let parsed = read(&selector, seed);
+        let required = SortField::of(field).unwrap();
+        let exists = read(&map([(field, map([("$exists", Tree::Boolean(true))]))]), seed);
+        if parsed.requires(&required) && document.asked(&parsed, seed) {
+            prop_assert!(document.asked(&exists, seed), "{}", field);
         }
     }
 

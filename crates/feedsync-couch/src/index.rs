@@ -1,0 +1,161 @@
+//! Indexes of documents by their fields, which CouchDB stores as views in design documents.
+//!
+//! An index contains each document that has all its fields and matches its partial filter, except deleted and
+//! design documents. It is in the [order of values](crate::collation) of these fields.
+//!
+//! Source: CouchDB's documentation of `/{db}/_index`, and the design documents that it writes.
+
+use feedsync_formats::json::{Kind, Node};
+use sha2::{Digest, Sha256};
+
+use crate::collation::KeyError;
+use crate::json::{boolean, text};
+use crate::name::DocumentId;
+use crate::refusal::{Refusal, RefusalKind};
+use crate::selector::{Selector, Subject};
+use crate::sort::Sort;
+
+mod design;
+
+#[cfg(test)]
+mod tests;
+
+pub use design::{Listing, without_index};
+
+/// The definition of an index.
+#[derive(Debug, Clone)]
+pub struct IndexDefinition {
+    /// Id of the design document that contains it.
+    pub design: DocumentId,
+    /// Name of its view in the design document.
+    pub name: String,
+    /// The fields that every document in the index has.
+    pub fields: Sort,
+    /// Selector that documents in the index match.
+    pub filter: Option<Selector>,
+    /// The object `index` of the request that created it.
+    sent: String,
+}
+
+impl IndexDefinition {
+    /// Parses a request to `_index`:
+    /// `{"index": {"fields": ["a", {"b": "asc"}], "partial_filter_selector": {}}, "ddoc": "d", "name": "n"}`.
+    /// Both names are optional, and derived from the definition if absent.
+    pub fn read(sent: Node<'_>) -> Result<Self, Refusal> {
+        let known = ["index", "type", "name", "ddoc", "w", "partitioned"];
+        refuse_unknown(sent, &known)?;
+        let member = |name: &str| sent.member(name).map(|member| member.value);
+        let index = member("index").ok_or_else(|| missing("index"))?;
+        match member("type").map(string).transpose()?.as_deref() {
+            None | Some("json") => {}
+            Some("text") => return Err(RefusalKind::IndexService.with_reason("text")),
+            Some(other) => {
+                let reason = format!("Invalid type for index: {other}");
+                return Err(RefusalKind::InvalidIndex.with_reason(reason));
+            }
+        }
+        if member("partitioned").is_some_and(|it| boolean(it) != Some(false)) {
+            let reason = "partitioned option cannot be true in a non-partitioned database.";
+            return Err(RefusalKind::BadRequest.with_reason(reason));
+        }
+        if index.kind() != Kind::Object {
+            let reason = format!("JSON indexes must be an object, not: {}", index.raw());
+            return Err(RefusalKind::InvalidIndex.with_reason(reason));
+        }
+        refuse_unknown(index, &["fields", "partial_filter_selector"])?;
+        let fields = index.member("fields").ok_or_else(|| missing("fields"))?;
+        let fields = Sort::read(fields.value)?;
+        let filter = index.member("partial_filter_selector");
+        let filter = filter.map_or(Ok(None), |filter| read_filter(filter.value))?;
+        let digest = Sha256::digest(definition(&fields, filter.as_ref()));
+        let generated: String = digest[..20].iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = member("name").map(string).transpose()?.unwrap_or_else(|| generated.clone());
+        let design = member("ddoc").map(string).transpose()?.unwrap_or(generated);
+        let design = match design.starts_with("_design/") {
+            true => design.parse()?,
+            false => format!("_design/{design}").parse()?,
+        };
+        Ok(Self { design, name, fields, filter, sent: index.raw().into() })
+    }
+
+    /// Key of a document in the index: the joined [keys](crate::collation::key) of its fields. `None` if the
+    /// document is not in the index.
+    ///
+    /// A store must not lose a document whose key is an error, because queries of this index would not find it.
+    pub fn key(&self, document: &Subject<'_>) -> Result<Option<Vec<u8>>, KeyError> {
+        let is_outside = document.is_deleted || document.id.starts_with("_design/");
+        if is_outside || self.filter.as_ref().is_some_and(|filter| !filter.matches(document)) {
+            return Ok(None);
+        }
+        let mut out = Vec::new();
+        // Whether a document is in the index does not depend on the sizes of its values.
+        let mut result = Ok(());
+        for field in &self.fields.fields {
+            match document.push_key(&mut out, &field.path) {
+                None => return Ok(None),
+                Some(pushed) => result = result.and(pushed),
+            }
+        }
+        result.map(|()| Some(out))
+    }
+
+    /// The names by which indexes are in order.
+    pub(crate) fn full_name(&self) -> (DocumentId, String) {
+        (self.design.clone(), self.name.clone())
+    }
+
+    /// The definition as `_index` and `_explain` show it.
+    pub fn definition(&self) -> String {
+        definition(&self.fields, self.filter.as_ref())
+    }
+}
+
+/// Parses a partial filter; an empty one is no filter.
+fn read_filter(sent: Node<'_>) -> Result<Option<Selector>, Refusal> {
+    if sent.kind() != Kind::Object {
+        let reason = format!("Selector must be a JSON object, not: {}", sent.raw());
+        return Err(RefusalKind::InvalidSelector.with_reason(reason));
+    }
+    if sent.members().next().is_none() {
+        return Ok(None);
+    }
+    let selector = Selector::parse(sent);
+    selector.map(Some).map_err(|error| RefusalKind::BadRequest.with_reason(error))
+}
+
+fn definition(fields: &Sort, filter: Option<&Selector>) -> String {
+    let mut out = String::from("{\"fields\":[");
+    if !fields.fields.is_empty() {
+        out.push('{');
+        fields.push_members(&mut out, "},{");
+        out.push('}');
+    }
+    out.push(']');
+    if let Some(filter) = filter {
+        out.push_str(",\"partial_filter_selector\":");
+        out.push_str(&filter.normalized());
+    }
+    out.push('}');
+    out
+}
+
+fn refuse_unknown(sent: Node<'_>, known: &[&str]) -> Result<(), Refusal> {
+    match sent.members().find(|member| !known.contains(&&*member.name)) {
+        None => Ok(()),
+        Some(member) => {
+            let reason = format!("Invalid key {} for this request.", member.name);
+            Err(RefusalKind::InvalidKey.with_reason(reason))
+        }
+    }
+}
+
+fn missing(key: &str) -> Refusal {
+    RefusalKind::MissingKey.with_reason(format_args!("Missing required key: {key}"))
+}
+
+fn string(node: Node<'_>) -> Result<String, Refusal> {
+    let text = text(node).map(String::from);
+    text.ok_or_else(|| {
+        RefusalKind::InvalidString.with_reason(format_args!("Invalid string: {}", node.raw()))
+    })
+}
