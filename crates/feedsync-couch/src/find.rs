@@ -1,4 +1,4 @@
-//! Requests to `_find`: pages of documents that match a selector, in the order of their ids.
+//! Requests to `_find`: pages of documents that match a selector, in the order of ids or of an index.
 
 use std::ops::Bound;
 
@@ -7,8 +7,10 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use feedsync_formats::json::{Kind, Node};
 
 use crate::json::{boolean, integer, text};
+use crate::plan::{UseIndex, plan};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::selector::{Fields, IdRange, Selector};
+use crate::sort::Sort;
 
 /// Default number of documents in a page.
 const DEFAULT_LIMIT: u64 = 25;
@@ -23,8 +25,10 @@ pub struct FindRequest {
     pub selector: Selector,
     /// Range of ids, from the end of the previous page on.
     pub ids: IdRange,
-    /// Whether the order is descending.
-    pub is_descending: bool,
+    /// Order of the documents; without fields it is that of the index that is used.
+    pub sort: Sort,
+    /// The index that the client names.
+    pub use_index: Option<UseIndex>,
     /// Maximum number of documents that are returned.
     pub limit: u64,
     /// Number of matching documents that are skipped first.
@@ -43,9 +47,15 @@ pub fn bookmark(id: &str) -> String {
 }
 
 impl FindRequest {
-    /// Parses a request. Members that control the choice of an index are ignored, because there is only one
-    /// way to search.
+    /// Parses a request to a database without indexes, where the only order is that of ids.
     pub fn read(sent: Node<'_>) -> Result<Self, Refusal> {
+        let request = Self::parse(sent)?;
+        plan(&request, &[])?;
+        Ok(request)
+    }
+
+    /// Parses a request to a database with indexes. [`plan`] chooses one of them.
+    pub fn parse(sent: Node<'_>) -> Result<Self, Refusal> {
         let refuse = |reason: &str| RefusalKind::BadRequest.with_reason(reason);
         let member = |name: &str| sent.member(name).map(|member| member.value);
         let selector =
@@ -65,14 +75,15 @@ impl FindRequest {
             Some(said) => text(said).ok_or_else(|| refuse("bookmark must be a string"))?,
         };
         let bookmark = if said.is_empty() { START_BOOKMARK.to_owned() } else { said.into_owned() };
-        let is_descending = member("sort").map_or(Ok(false), is_descending)?;
+        let sort = member("sort").map_or(Ok(Sort::default()), Sort::read)?;
         let mut ids = selector.ids();
         if let Some(id) = bookmark_id(&bookmark)? {
-            ids = range_after(ids, id, is_descending);
+            ids = range_after(ids, id, sort.is_descending);
         }
         Ok(Self {
             ids,
-            is_descending,
+            sort,
+            use_index: member("use_index").map_or(Ok(None), UseIndex::read)?,
             limit: number("limit", DEFAULT_LIMIT)?,
             skip: number("skip", 0)?,
             fields: member("fields").map_or(Ok(Fields::default()), Fields::read)?,
@@ -104,35 +115,6 @@ fn range_after(ids: IdRange, id: String, is_descending: bool) -> IdRange {
     if left.is_empty() { IdRange::none() } else { left }
 }
 
-/// Parses a sort order; documents can be sorted by id only, ascending or descending.
-fn is_descending(sort: Node<'_>) -> Result<bool, Refusal> {
-    let no_index = || {
-        let reason = "No index exists for this sort, try indexing by the sort fields.";
-        RefusalKind::NoUsableIndex.with_reason(reason)
-    };
-    if sort.kind() != Kind::Array {
-        return Err(RefusalKind::BadRequest.with_reason("sort must be an array"));
-    }
-    let mut fields = sort.elements();
-    let (Some(first), None) = (fields.next(), fields.next()) else {
-        return if sort.elements().next().is_none() { Ok(false) } else { Err(no_index()) };
-    };
-    if text(first).as_deref() == Some("_id") {
-        return Ok(false);
-    }
-    let mut members = first.members();
-    let (Some(id), None) = (members.next().filter(|it| it.name == "_id"), members.next()) else {
-        return Err(no_index());
-    };
-    match text(id.value).as_deref() {
-        Some("asc") => Ok(false),
-        Some("desc") => Ok(true),
-        _ => {
-            Err(RefusalKind::BadRequest.with_reason("the direction of a sort must be asc or desc"))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,15 +132,22 @@ mod tests {
             (r#"[{"_id":"desc"}]"#, true),
         ] {
             let found = read(&format!(",\"sort\":{sort}")).unwrap();
-            assert_eq!(found.is_descending, is_descending, "{sort}");
+            assert_eq!(found.sort.is_descending, is_descending, "{sort}");
         }
-        for sort in [r#"["a"]"#, r#"[{"a":"asc"}]"#, r#"["_id","a"]"#, "[1]", "[{}]"] {
+        for sort in [r#"["a"]"#, r#"[{"a":"asc"}]"#, r#"["_id","a"]"#] {
             let refused = read(&format!(",\"sort\":{sort}")).unwrap_err();
             assert_eq!(refused.kind, RefusalKind::NoUsableIndex, "{sort}");
         }
-        for sort in ["1", r#"{"_id":"asc"}"#, r#"[{"_id":"x"}]"#, r#"[{"_id":1}]"#] {
+        for (sort, kind) in [
+            ("1", RefusalKind::InvalidSort),
+            (r#"{"_id":"asc"}"#, RefusalKind::InvalidSort),
+            ("[1]", RefusalKind::InvalidSortField),
+            ("[{}]", RefusalKind::InvalidSortField),
+            (r#"[{"_id":"x"}]"#, RefusalKind::InvalidSortField),
+            (r#"[{"_id":1}]"#, RefusalKind::InvalidSortField),
+        ] {
             let refused = read(&format!(",\"sort\":{sort}")).unwrap_err();
-            assert_eq!(refused.kind, RefusalKind::BadRequest, "{sort}");
+            assert_eq!(refused.kind, kind, "{sort}");
         }
     }
 

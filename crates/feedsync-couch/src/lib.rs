@@ -27,6 +27,8 @@ pub mod collation;
 pub mod index;
 pub mod mapping;
 pub mod multipart;
+#[cfg(feature = "queries")]
+pub mod plan;
 pub mod replication;
 #[cfg(feature = "queries")]
 pub mod selector;

@@ -49,6 +49,7 @@ use parse::Parser;
 use rule::Rule;
 
 mod bounds;
+mod comparisons;
 mod fields;
 mod ids;
 mod location;
@@ -65,6 +66,7 @@ pub use bounds::{
 pub use fields::Fields;
 pub use ids::IdRange;
 pub(crate) use parse::path;
+pub(crate) use rule::Relation;
 
 /// A filter of documents.
 #[derive(Debug, Clone)]

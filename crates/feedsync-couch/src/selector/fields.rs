@@ -3,6 +3,7 @@
 use feedsync_formats::json::{Node, push_string};
 
 use super::location::{Location, Value};
+use super::normal::joined;
 use super::parse::path;
 use crate::query::texts;
 use crate::refusal::{Refusal, RefusalKind};
@@ -31,6 +32,11 @@ impl Fields {
         }
         let read = |text: &String| path(text).ok_or_else(|| refuse("a field must not be empty"));
         said.iter().map(read).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// The paths as they are written in requests; none for the whole document.
+    pub(crate) fn names(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(|path| joined(path))
     }
 
     /// Appends the selected parts of an object of a checked text.

@@ -73,11 +73,15 @@ fn push_name(out: &mut String, path: &[&str]) -> bool {
     if path.is_empty() {
         return false;
     }
-    let names: Vec<_> = path.iter().map(|name| escaped(name)).collect();
     out.push('{');
-    push_string(out, &names.join("."));
+    push_string(out, &joined(path));
     out.push(':');
     true
+}
+
+/// Writes a path as in requests.
+pub(super) fn joined<T: AsRef<str>>(path: &[T]) -> String {
+    path.iter().map(|name| escaped(name.as_ref())).collect::<Vec<_>>().join(".")
 }
 
 /// A name in a path. A backslash keeps a dot, a name that begins like an operator, and an empty name.

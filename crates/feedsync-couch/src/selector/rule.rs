@@ -55,7 +55,7 @@ pub(super) enum Test {
 
 /// Comparisons of a value.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Relation {
+pub(crate) enum Relation {
     Equal,
     Less,
     AtMost,

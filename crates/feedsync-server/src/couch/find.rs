@@ -46,7 +46,7 @@ pub(super) async fn answer(
     let range = DocumentRange {
         from: request.ids.lower.clone(),
         to: request.ids.upper.clone(),
-        is_descending: request.is_descending,
+        is_descending: request.sort.is_descending,
         live_only: true,
         skip: 0,
         most: PAGE,

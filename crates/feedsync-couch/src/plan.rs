@@ -1,0 +1,175 @@
+//! The choice of an index for a request to `_find`, as CouchDB makes it.
+//!
+//! 1. Indexes with a partial filter are candidates only if the request names them in `use_index`.
+//! 2. An index is usable if all its fields are in the sort order, or the selector shows that all matching documents
+//!    have them. The sort order must be the first fields of the index, after fields that the selector compares
+//!    with `$eq`.
+//! 3. If the index in `use_index` is usable, it is used. Otherwise the response has a warning.
+//! 4. Of several usable indexes the one is used of which the selector compares the most first fields, then the one
+//!    with the fewest fields, then the first one by name.
+//! 5. If there is none, all documents are read by id, which is the order of `_id`. Another order is an error.
+//!
+//! Documents that lack a field of the sort order are not found, as in CouchDB. Otherwise an index contains all
+//! matching documents. Therefore rule 2 differs from CouchDB's: conditions such as `$ne`, which here match documents
+//! without the field, do not make an index usable.
+//!
+//! Source: CouchDB's documentation of `/{db}/_find`, "Index selection".
+
+use std::cmp::Reverse;
+
+use feedsync_formats::json::{Kind, Node};
+
+use crate::find::FindRequest;
+use crate::index::IndexDefinition;
+use crate::json::text;
+use crate::query::texts;
+use crate::refusal::{Refusal, RefusalKind};
+use crate::sort::SortField;
+use range::FieldBounds;
+
+mod explain;
+mod range;
+
+#[cfg(test)]
+mod tests;
+
+pub use range::KeyRange;
+
+/// The way in which a request is executed.
+#[derive(Debug)]
+pub struct Plan<'a> {
+    /// The index that is read; `None` if all documents are read by id.
+    pub index: Option<&'a IndexDefinition>,
+    /// Range of the keys that are read; without an index the [ids](FindRequest::ids) are it. The keys are in the sort order of the request, or descending if it is.
+    pub range: KeyRange,
+    /// Whether the keys are read from the end of the range.
+    pub is_descending: bool,
+    fields: Vec<FieldBounds>,
+    is_ignored: bool,
+}
+
+/// The index that a client wants to be used: a design document, and possibly the name of the index in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UseIndex {
+    /// Name of the design document, without `_design/`.
+    pub design: String,
+    /// Name of the index; if absent, any index of the design document is meant.
+    pub name: Option<String>,
+}
+
+/// Chooses an index for a request.
+pub fn plan<'a>(
+    request: &FindRequest,
+    definitions: &'a [IndexDefinition],
+) -> Result<Plan<'a>, Refusal> {
+    let is_named =
+        |index: &IndexDefinition| request.use_index.as_ref().is_some_and(|it| it.means(index));
+    let usable = definitions
+        .iter()
+        .filter(|index| index.filter.is_none() || is_named(index))
+        .filter_map(|index| Some((index, usable_bounds(request, index)?)));
+    let best = usable.min_by_key(|(index, fields)| {
+        let prefix = fields.iter().take_while(|field| field.is_compared).count();
+        (!is_named(index), Reverse(prefix), fields.len(), index.full_name())
+    });
+    let is_descending = request.sort.is_descending;
+    let Some((index, fields)) = best else {
+        if !request.sort.fields.iter().map(|field| &*field.path).all(|path| path == ["_id"]) {
+            let reason = "No index exists for this sort, try indexing by the sort fields.";
+            return Err(RefusalKind::NoUsableIndex.with_reason(reason));
+        }
+        let is_ignored = request.use_index.is_some();
+        let range = KeyRange::of(&[]);
+        return Ok(Plan { index: None, range, is_descending, fields: Vec::new(), is_ignored });
+    };
+    let is_ignored = request.use_index.is_some() && !is_named(index);
+    let range = KeyRange::of(&fields);
+    Ok(Plan { index: Some(index), range, is_descending, fields, is_ignored })
+}
+
+/// The bounds of the fields of an index, if it is usable for the request.
+fn usable_bounds(request: &FindRequest, index: &IndexDefinition) -> Option<Vec<FieldBounds>> {
+    let (fields, sort) = (&index.fields.fields, &request.sort.fields);
+    let is_in_all = |field: &SortField| {
+        sort.iter().any(|sorted| sorted.path == field.path)
+            || field.path == ["_id"]
+            || field.path == ["_rev"]
+            || request.selector.requires(field)
+    };
+    if !fields.iter().all(is_in_all) {
+        return None;
+    }
+    let bounds: Vec<_> =
+        fields.iter().map(|field| FieldBounds::of(&request.selector, field)).collect();
+    serves(fields, &bounds, sort).then_some(bounds)
+}
+
+/// Whether the keys of an index are in a sort order.
+fn serves(fields: &[SortField], bounds: &[FieldBounds], sort: &[SortField]) -> bool {
+    let Some(first) = sort.first() else { return true };
+    let is_before = |(field, bounds): &(&SortField, &FieldBounds)| {
+        field.path != first.path && bounds.is_constant
+    };
+    let constant = fields.iter().zip(bounds).take_while(is_before).count();
+    let rest = &fields[constant..];
+    rest.len() >= sort.len() && rest.iter().zip(sort).all(|(one, other)| one.path == other.path)
+}
+
+impl Plan<'_> {
+    /// The warning in the response.
+    pub fn warning(&self, request: &FindRequest) -> Option<String> {
+        let ignored = request.use_index.as_ref().filter(|_| self.is_ignored).map(|it| {
+            let design = &it.design;
+            match &it.name {
+                None => format!(
+                    "_design/{design} was not used because it does not contain a valid index for this query."
+                ),
+                Some(name) => format!(
+                    "_design/{design}, {name} was not used because it is not a valid index for this query."
+                ),
+            }
+        });
+        let unindexed = "No matching index found, create an index to optimize query time.";
+        let unindexed = self.index.is_none().then(|| unindexed.to_owned());
+        let warnings: Vec<_> = ignored.into_iter().chain(unindexed).collect();
+        (!warnings.is_empty()).then(|| warnings.join("\n"))
+    }
+}
+
+impl UseIndex {
+    /// Parses the member `use_index`: `"design"`, `"design/name"`, `["design"]` or `["design", "name"]`. The name of
+    /// the design document may begin with `_design/`.
+    pub(crate) fn read(sent: Node<'_>) -> Result<Option<Self>, Refusal> {
+        let refuse = || {
+            let reason = format!("Invalid index name: {}", sent.raw());
+            RefusalKind::InvalidIndexName.with_reason(reason)
+        };
+        let (design, name) = match sent.kind() {
+            Kind::Null => return Ok(None),
+            Kind::String => {
+                let named = text(sent).ok_or_else(refuse)?;
+                match named.split_once('/') {
+                    Some((design, name)) if design != "_design" => {
+                        (design.into(), Some(name.into()))
+                    }
+                    _ => (named.into_owned(), None),
+                }
+            }
+            _ => {
+                let mut parts = texts(sent).map_err(|_| refuse())?.into_iter();
+                match (parts.next(), parts.next(), parts.next()) {
+                    (None, ..) => return Ok(None),
+                    (Some(design), name, None) => (design, name),
+                    _ => return Err(refuse()),
+                }
+            }
+        };
+        let design = design.strip_prefix("_design/").unwrap_or(&design).to_owned();
+        Ok(Some(Self { design, name }))
+    }
+
+    fn means(&self, index: &IndexDefinition) -> bool {
+        index.design.as_str().strip_prefix("_design/") == Some(&*self.design)
+            && self.name.as_ref().is_none_or(|name| *name == index.name)
+    }
+}
