@@ -143,6 +143,9 @@ fn values_have_the_order_of_couchdb() {
     // "Key ranges" and the notes before it, and the bounds that applications use.
     assert_increasing(&["\"abc\"", "\"Abc\"", "\"ABC\"", "\"abc1\"", "\"AbcZZZZZ\""]);
     assert_increasing(&["\"~\"", "\"0\"", "\"a\"", "\"A\"", "\"aa\"", "\"Aa\"", "\"\\ufff0\""]);
+    assert_increasing(&[
+        "-12.3", "-12", "-1.1", "-1", "-0.1", "0", "0.1", "1", "1.1", "12", "12.3",
+    ]);
     assert_increasing(&["[]", "[null]", "[{}]", "[{},null]", "{}", "{\"\":null}"]);
 }
 
@@ -181,6 +184,8 @@ fn keys_have_limits() {
     assert_eq!(key(Node::root(&ignorable)), Err(KeyError::TooLong));
     let digits = "1".repeat(2 * MAX_KEY_BYTES + 1);
     assert_eq!(key(Node::root(&digits)), Err(KeyError::TooLong));
+    let zeros = "0".repeat(2 * MAX_KEY_BYTES);
+    assert_eq!(key(Node::root(&format!("1{zeros}e-{}", zeros.len()))), key(Node::root("1")));
     let list = |length: usize| format!("[{}1]", "1,".repeat(length));
     assert!(key(Node::root(&list(MAX_KEY_BYTES / 8))).is_ok());
     assert_eq!(key(Node::root(&list(MAX_KEY_BYTES / 4))), Err(KeyError::TooLong));

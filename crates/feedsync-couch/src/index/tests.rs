@@ -44,6 +44,9 @@ fn views_that_are_no_indexes_are_left_out() {
     assert_eq!(names(&format!(r#"{{"language":"query","views":{views}}}"#)), ["c"]);
     assert!(names(&format!(r#"{{"language":"javascript","views":{views}}}"#)).is_empty());
     assert!(names(r#"{"language":"query"}"#).is_empty());
+    let body = format!(r#"{{"language":"query","views":{views}}}"#);
+    let all = IndexDefinition::of_design_document(&design, Node::root(&body));
+    assert_eq!(all[0].filter.as_ref().unwrap().normalized(), r#"{"g":{"$eq":1}}"#);
 }
 
 #[test]

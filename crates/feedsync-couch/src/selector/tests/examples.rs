@@ -4,6 +4,8 @@ use std::ops::Bound;
 
 use feedsync_formats::json::{Node, check};
 
+use crate::sort::SortField;
+
 use super::super::{IdRange, MAX_BYTES, MAX_CONDITIONS, Selector, SelectorError, Subject};
 
 fn read(selector: &str) -> Result<Selector, SelectorError> {
@@ -133,6 +135,29 @@ fn strings_compare_as_in_couchdb() {
     }
     let by_type = read("{\"type\":{\"$gt\":\"B\"}}").unwrap();
     assert_eq!(by_type.decides_by_type(Some("a")), Some(false));
+}
+
+#[test]
+fn required_fields_are_recognized() {
+    for (selector, field, expected) in [
+        (r#"{"a":1}"#, "a", true),
+        (r#"{"a":1}"#, "a.b", false),
+        (r#"{"a":1}"#, "b", false),
+        (r#"{"a.b":1}"#, "a", true),
+        (r#"{"a":{"b":{"$lt":1}}}"#, "a.b", true),
+        (r#"{"a":{"$exists":true}}"#, "a", true),
+        (r#"{"a":{"$exists":false}}"#, "a", false),
+        (r#"{"$not":{"a":{"$exists":false}}}"#, "a", true),
+        (r#"{"a":{"$ne":1}}"#, "a", false),
+        (r#"{"a":{"$not":{"$lt":1}}}"#, "a", false),
+        (r#"{"$or":[{"a":1},{"a":2,"b":3}]}"#, "a", true),
+        (r#"{"$or":[{"a":1},{"b":3}]}"#, "a", false),
+        (r#"{"$nor":[{"a":{"$exists":false}},{"b":1}]}"#, "a", true),
+        ("{}", "a", false),
+    ] {
+        let required = read(selector).unwrap().requires(&SortField::of(field).unwrap());
+        assert_eq!(required, expected, "{selector} {field}");
+    }
 }
 
 #[test]
