@@ -43,6 +43,8 @@ export function mount(element) {
   let isMounted = true;
   // Failed changes whose removal can still be undone, with their timers.
   const removed = new Map();
+  // What a person has opened below failed changes, by id. It stays when the list is drawn again.
+  const opened = new Map();
 
   const refresh = () => Promise.all([waiting, failed, storage].map(({ update }) => update()))
     .catch((error) => isMounted && report(`The lists cannot be read: ${error.message}`));
@@ -72,9 +74,10 @@ export function mount(element) {
       // Someone who writes is not interrupted.
       if (!isForced && content.querySelector("textarea")) return;
       last = key;
-      const had = content.contains(document.activeElement);
+      const active = document.activeElement;
+      const had = content.contains(active);
       content.replaceChildren(...draw());
-      if (had && !content.contains(document.activeElement)) heading.focus();
+      if (had) (content.contains(active) ? active : heading).focus();
     };
     return { section: make("section", {}, heading, content), update };
   }
@@ -97,6 +100,7 @@ export function mount(element) {
 
   async function showFailed() {
     const found = (await errors()).filter(({ id }) => !removed.has(id));
+    for (const id of opened.keys()) if (!found.some((error) => error.id === id)) opened.delete(id);
     return [[found, [...removed.keys()]], () => {
       const undo = [...removed].map(([id, { what }]) => make("p", {}, `${what}: discarded. `,
         button("Undo", what, () => {
@@ -114,7 +118,8 @@ export function mount(element) {
   function failure(error) {
     const what = describe(error);
     const path = `/errors/${error.id}`;
-    const details = make("div");
+    const details = opened.get(error.id) ?? make("div");
+    opened.set(error.id, details);
     const row = make("li", {}, make("h3", {}, what), make("p", { className: "bitsy-why" }, reason(error)), details);
     const discard = (outcome) => discardLater(error, what, outcome);
     const compare = button("Compare versions", what, async () => {
@@ -126,12 +131,15 @@ export function mount(element) {
       const mine = await version(path, "mine");
       if (typeof mine?.text !== "string") return report("This change has no text that can be edited.");
       const area = make("textarea", { id: `bitsy-${error.id}`, value: mine.text, spellcheck: false });
-      const close = () => failed.update(true);
+      const close = () => {
+        details.replaceChildren();
+        failed.update(true);
+      };
       details.replaceChildren(make("label", { htmlFor: area.id }, `New content of ${what}`), area,
         make("div", { className: "bitsy-actions" },
           button("Send", what, () => run(async () => {
             await sendAgain(error, area.value);
-            area.remove();
+            details.replaceChildren();
           }, "The edited change is accepted.")),
           button("Cancel", what, close)));
       area.focus();
