@@ -1,9 +1,5 @@
 //! Bounds of items, which every endpoint observes (decisions 7 to 11).
 
-use crate::incorporate::{Refusal, check_bounds};
-use crate::item::Item;
-use crate::payload::Payload;
-
 /// Maximum number of open conflicts of an item. More are refused, never trimmed.
 pub const MAX_CONFLICTS: usize = 256;
 
@@ -21,19 +17,3 @@ pub const MAX_READ_UPDATES: usize = 131_072;
 /// Maximum number of bytes of the versions of an item together ([`Item::bytes`]), so that one item always fits
 /// into one response.
 pub const MAX_ITEM_BYTES: usize = 16 << 20;
-
-/// Shortens the histories of an item that was made or received here, and checks all of its bounds. An item
-/// that passes is accepted by every peer. An item that exceeded a bound `before` may still exceed it but not
-/// grow, so that it can be deleted.
-pub fn bounded(
-    mut item: Item<Payload>,
-    before: Option<&Item<Payload>>,
-) -> Result<Item<Payload>, Refusal> {
-    item.shorten_histories();
-    check_bounds(&item, before)?;
-    let (bytes, most) = (item.bytes(), MAX_ITEM_BYTES);
-    match bytes > most && before.is_none_or(|before| bytes > before.bytes()) {
-        true => Err(Refusal::TooLarge { bytes, most }),
-        false => Ok(item),
-    }
-}

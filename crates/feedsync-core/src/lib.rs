@@ -8,6 +8,7 @@
 //! Section numbers in the documentation are those of the published texts; `F`, `P` and `S` numbers
 //! are those of `docs/conformance.md`.
 
+mod bounded;
 mod bounds;
 mod counter;
 mod coverage;
@@ -26,8 +27,9 @@ pub mod sse;
 mod timestamp;
 pub mod window;
 
+pub use bounded::bounded;
 pub use bounds::{
-    MAX_CONFLICTS, MAX_INCOMING_UPDATES, MAX_ITEM_BYTES, MAX_READ_UPDATES, MAX_UPDATES, bounded,
+    MAX_CONFLICTS, MAX_INCOMING_UPDATES, MAX_ITEM_BYTES, MAX_READ_UPDATES, MAX_UPDATES,
 };
 pub use counter::{CounterError, MAX_COUNTER, Sequence, Updates};
 pub use edit::{Base, Creation, Edit, EditError, Stamp};

@@ -5,8 +5,6 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::item::Item;
-
 /// Format of a feed, and of an item's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Format {
@@ -134,12 +132,5 @@ impl Payload {
             true => Self { sync_foreign: other.sync_foreign.clone(), ..self },
             false => self,
         }
-    }
-}
-
-impl Item<Payload> {
-    /// Number of bytes of the payloads of all versions ([`Payload::bytes`]).
-    pub fn bytes(&self) -> usize {
-        self.versions().map(|version| version.payload.bytes()).sum()
     }
 }
