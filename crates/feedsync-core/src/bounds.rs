@@ -14,6 +14,6 @@ pub const MAX_UPDATES: usize = 8_192;
 /// Maximum number of updates that an incoming item may have before its histories are shortened.
 pub const MAX_READ_UPDATES: usize = 131_072;
 
-/// Maximum number of bytes of the versions of an item together ([`Item::bytes`]), so that one item always fits
+/// Maximum number of bytes of the versions of an item together ([`crate::Item::bytes`]), so that one item always fits
 /// into one response.
 pub const MAX_ITEM_BYTES: usize = 16 << 20;
