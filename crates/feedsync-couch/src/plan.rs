@@ -40,7 +40,7 @@ pub use range::KeyRange;
 pub struct Plan<'a> {
     /// The index that is read; `None` if all documents are read by id.
     pub index: Option<&'a IndexDefinition>,
-    /// Range of the keys that are read; without an index the [ids](FindRequest::ids) are it. The keys are in the sort order of the request, or descending if it is.
+    /// Range of the keys that are read. Without an index, [`FindRequest::ids`] is the range.
     pub range: KeyRange,
     /// Whether the keys are read from the end of the range.
     pub is_descending: bool,

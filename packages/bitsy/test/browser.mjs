@@ -112,6 +112,12 @@ export function send(page, method, url, body) {
   }, method, url, body);
 }
 
+// Sends a request with these headers and without a body, past the HTTP cache. Returns what `send` does.
+export const fetched = (page, method, url, headers = {}) => page.evaluate(async (method, url, headers) => {
+  const response = await fetch(url, { method, headers, cache: "no-store" });
+  return { status: response.status, headers: Object.fromEntries(response.headers), text: await response.text() };
+}, method, url, headers);
+
 export async function until(what, ask, timeout = 20_000) {
   const end = Date.now() + timeout;
   let last;

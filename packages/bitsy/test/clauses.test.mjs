@@ -2,14 +2,9 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { Browser, until } from "./browser.mjs";
+import { Browser, fetched, until } from "./browser.mjs";
 import { entry } from "./origin.mjs";
 import { KINDS, World } from "./world.mjs";
-
-const ask = (page, method, url, headers = {}) => page.evaluate(async (method, url, headers) => {
-  const response = await fetch(url, { method, headers, cache: "no-store" });
-  return { status: response.status, headers: Object.fromEntries(response.headers), text: await response.text() };
-}, method, url, headers);
 
 for (const kind of KINDS) {
   describe(kind, () => {
@@ -45,16 +40,16 @@ for (const kind of KINDS) {
     test("without the server HEAD has no body, responses carry a warning, and an unknown resource is 504", async () => {
       const world = await World.start(browser);
       await world.offline();
-      const whole = await ask(world.page, "GET", world.at("/entry/a"));
-      const head = await ask(world.page, "HEAD", world.at("/entry/a"));
+      const whole = await fetched(world.page, "GET", world.at("/entry/a"));
+      const head = await fetched(world.page, "HEAD", world.at("/entry/a"));
       assert.deepEqual([head.status, head.text, head.headers.etag], [200, "", whole.headers.etag]);
       assert.equal((await world.send("PUT", "/entry/b", entry("b2"))).status, 200);
-      assert.match((await ask(world.page, "GET", world.at("/entry/a"))).headers.warning, /^11[012] /);
-      await assert.rejects(ask(world.page, "GET", world.at("/elsewhere")));
-      assert.equal((await ask(world.page, "GET", world.at("/entry/a"), { "if-match": "\"other\"" })).status, 412);
-      assert.equal((await ask(world.page, "GET", world.at("/entry/a"), { range: "bytes=0-3", "if-range": whole.headers.etag })).status, 206);
+      assert.match((await fetched(world.page, "GET", world.at("/entry/a"))).headers.warning, /^11[012] /);
+      await assert.rejects(fetched(world.page, "GET", world.at("/elsewhere")));
+      assert.equal((await fetched(world.page, "GET", world.at("/entry/a"), { "if-match": "\"other\"" })).status, 412);
+      assert.equal((await fetched(world.page, "GET", world.at("/entry/a"), { range: "bytes=0-3", "if-range": whole.headers.etag })).status, 206);
       assert.equal((await world.send("DELETE", "/entry/b")).status < 300, true);
-      assert.ok([404, 410].includes((await ask(world.page, "GET", world.at("/entry/b"))).status));
+      assert.ok([404, 410].includes((await fetched(world.page, "GET", world.at("/entry/b"))).status));
       await world.end();
     });
 
@@ -72,10 +67,10 @@ for (const kind of KINDS) {
       assert.equal(status, 201);
       await world.stored();
       await world.offline();
-      await until("the private feed", async () => (await ask(world.page, "GET", feed, { authorization })).status === 200);
-      assert.match((await ask(world.page, "GET", feed, { authorization })).text, /private/);
+      await until("the private feed", async () => (await fetched(world.page, "GET", feed, { authorization })).status === 200);
+      assert.match((await fetched(world.page, "GET", feed, { authorization })).text, /private/);
       for (const headers of [{}, { authorization: "Basic b3RoZXI=" }]) {
-        const refused = await ask(world.page, "GET", feed, headers);
+        const refused = await fetched(world.page, "GET", feed, headers);
         assert.equal(refused.status, 401, JSON.stringify(headers));
         assert.ok(refused.headers["www-authenticate"], "the challenge");
         assert.ok(!refused.text.includes("private"));

@@ -2,15 +2,9 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { Browser, send, until } from "./browser.mjs";
+import { Browser, fetched, send, until } from "./browser.mjs";
 import { Origin, entry } from "./origin.mjs";
 import { KINDS, World } from "./world.mjs";
-
-const ask = (page, method, url, headers = {}) => page.evaluate(async (method, url, headers) => {
-  const response = await fetch(url, { method, headers, cache: "no-store" });
-  const text = await response.text();
-  return { status: response.status, headers: Object.fromEntries(response.headers), text };
-}, method, url, headers);
 
 for (const kind of KINDS) {
   describe(kind, () => {
@@ -21,7 +15,7 @@ for (const kind of KINDS) {
     test("OPTIONS names the methods of a stored resource without its server", async () => {
       const world = await World.start(browser);
       await world.offline();
-      const { status, headers } = await ask(world.page, "OPTIONS", world.at("/feed"));
+      const { status, headers } = await fetched(world.page, "OPTIONS", world.at("/feed"));
       assert.equal(status, 204);
       for (const method of ["GET", "POST"]) assert.match(headers.allow, new RegExp(`\\b${method}\\b`));
       await world.end();
@@ -35,14 +29,14 @@ for (const kind of KINDS) {
       await world.control("POST", "/subscriptions", { feed: world.feed });
       await world.stored();
       await world.offline();
-      assert.equal((await ask(world.page, "GET", world.at("/entry/b"))).status, 504);
+      assert.equal((await fetched(world.page, "GET", world.at("/entry/b"))).status, 504);
       await world.end();
     });
 
     test("a response that a page does not accept is 406 without the server", async () => {
       const world = await World.start(browser);
       await world.offline();
-      const accepting = async (accept) => (await ask(world.page, "GET", world.at("/entry/a"), { accept })).status;
+      const accepting = async (accept) => (await fetched(world.page, "GET", world.at("/entry/a"), { accept })).status;
       assert.equal(await accepting("image/png"), 406);
       assert.equal(await accepting("application/atom+xml"), 200);
       assert.equal(await accepting("image/png, */*;q=0.1"), 200);

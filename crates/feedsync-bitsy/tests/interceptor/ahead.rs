@@ -165,6 +165,15 @@ fn next(desk: &mut Desk, after: &Task) -> Option<Task> {
     desk.gateway.state.delivery().next_in_queue(after.id, status, &headers)
 }
 
+/// Carries out edits of a queue, each of which is followed by a noted one. Returns the task of the last follower.
+fn sent(desk: &mut Desk, mut task: Task, edits: usize) -> Task {
+    for _ in 0..edits {
+        let later = next(desk, &task).expect("a noted edit leaves");
+        desk.carry_out((vec![std::mem::replace(&mut task, later)], Step::default()));
+    }
+    task
+}
+
 #[test]
 fn at_most_sixteen_edits_of_a_queue_are_noted_at_once() {
     let (_, step) = with_queue(20).begin();
@@ -176,19 +185,12 @@ fn edits_are_noted_before_the_notes_run_out_and_leave_once_these_are_durable() {
     let mut desk = with_queue(60);
     let (tasks, step) = desk.begin();
     desk.take(&step);
-    let mut task = tasks[0].clone();
-    for _ in 1..8 {
-        let later = next(&mut desk, &task).expect("a noted edit leaves");
-        desk.carry_out((vec![std::mem::replace(&mut task, later)], Step::default()));
-    }
+    let task = sent(&mut desk, tasks[0].clone(), 7);
     let (_, more) = desk.begin();
     assert_eq!((noted(&more), more.is_durable), (16, true));
     let again = desk.begin();
     assert_eq!(again.1, Step::default(), "they are noted once");
-    for _ in 8..16 {
-        let later = next(&mut desk, &task).expect("a noted edit leaves");
-        desk.carry_out((vec![std::mem::replace(&mut task, later)], Step::default()));
-    }
+    let task = sent(&mut desk, task, 8);
     assert_eq!(next(&mut desk, &task), None, "the later notes are not durable");
     desk.take(&more);
     assert!(next(&mut desk, &task).is_some());
@@ -199,11 +201,7 @@ fn edit_that_changes_after_it_was_noted_does_not_leave_early() {
     let mut desk = with_queue(60);
     let (tasks, step) = desk.begin();
     desk.take(&step);
-    let mut task = tasks[0].clone();
-    for _ in 1..8 {
-        let later = next(&mut desk, &task).expect("a noted edit leaves");
-        desk.carry_out((vec![std::mem::replace(&mut task, later)], Step::default()));
-    }
+    let task = sent(&mut desk, tasks[0].clone(), 7);
     let (_, more) = desk.begin();
     // All notes are taken back before they are durable.
     let back = desk.gateway.state.delivery().rest();
