@@ -8,7 +8,7 @@
 use feedsync_formats::json::{Kind, Node};
 use sha2::{Digest, Sha256};
 
-use crate::collation::KeyError;
+use crate::collation::KEY_VERSION;
 use crate::json::{boolean, text};
 use crate::name::DocumentId;
 use crate::refusal::{Refusal, RefusalKind};
@@ -16,6 +16,10 @@ use crate::selector::{Selector, Subject};
 use crate::sort::Sort;
 
 mod design;
+
+/// Version of the contents of indexes: of the [keys](KEY_VERSION), and in the last byte of the meaning of partial
+/// filters. Stored indexes of another version must be built again.
+pub const INDEX_VERSION: u32 = (KEY_VERSION << 8) | 1;
 
 #[cfg(test)]
 mod tests;
@@ -80,27 +84,18 @@ impl IndexDefinition {
 
     /// Key of a document in the index: the joined [keys](crate::collation::key) of its fields. `None` if the
     /// document is not in the index.
-    ///
-    /// A store must not lose a document whose key is an error, because queries of this index would not find it.
-    pub fn key(&self, document: &Subject<'_>) -> Result<Option<Vec<u8>>, KeyError> {
+    pub fn key(&self, document: &Subject<'_>) -> Option<Vec<u8>> {
         let is_outside = document.is_deleted || document.id.starts_with("_design/");
         if is_outside || self.filter.as_ref().is_some_and(|filter| !filter.matches(document)) {
-            return Ok(None);
+            return None;
         }
         let mut out = Vec::new();
-        // Whether a document is in the index does not depend on the sizes of its values.
-        let mut result = Ok(());
-        for field in &self.fields.fields {
-            match document.push_key(&mut out, &field.path) {
-                None => return Ok(None),
-                Some(pushed) => result = result.and(pushed),
-            }
-        }
-        result.map(|()| Some(out))
+        let fields = &self.fields.fields;
+        fields.iter().all(|field| document.push_key(&mut out, &field.path)).then_some(out)
     }
 
     /// The names by which indexes are in order.
-    pub(crate) fn full_name(&self) -> (DocumentId, String) {
+    pub fn full_name(&self) -> (DocumentId, String) {
         (self.design.clone(), self.name.clone())
     }
 

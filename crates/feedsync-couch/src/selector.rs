@@ -42,7 +42,7 @@
 
 use feedsync_formats::json::Node;
 
-use crate::collation::{KeyError, Text, push_key, push_text_key};
+use crate::collation::{Text, push_key, push_text_key};
 use crate::sort::SortField;
 use location::{Location, Value};
 use parse::Parser;
@@ -88,20 +88,17 @@ pub struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    /// Appends the key of the field at a path; `None` if there is no such field.
-    pub(crate) fn push_key(
-        &self,
-        out: &mut Vec<u8>,
-        path: &[String],
-    ) -> Option<Result<(), KeyError>> {
+    /// Appends the key of the field at a path. Returns whether there is such a field.
+    pub(crate) fn push_key(&self, out: &mut Vec<u8>, path: &[String]) -> bool {
         let begin = Location::Document(self);
         match path.iter().fold(begin, |place, name| place.field(name)) {
-            Location::Value(Value::Json(node)) => Some(push_key(out, node)),
+            Location::Value(Value::Json(node)) => push_key(out, node),
             Location::Value(Value::Text(text) | Value::Id(text)) => {
-                Some(push_text_key(out, Text::plain(text)))
+                push_text_key(out, Text::plain(text));
             }
-            _ => None,
+            _ => return false,
         }
+        true
     }
 }
 
