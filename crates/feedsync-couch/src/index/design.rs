@@ -27,7 +27,8 @@ impl IndexDefinition {
             .collect()
     }
 
-    fn of_view(design: DocumentId, name: String, view: Node<'_>) -> Option<Self> {
+    /// The index of a [view](Self::view); `None` if the view is not an index.
+    pub fn of_view(design: DocumentId, name: String, view: Node<'_>) -> Option<Self> {
         let map = view.member("map")?.value;
         let fields = map.member("fields").filter(|it| it.value.kind() == Kind::Object)?;
         let fields = Sort::read_stored(fields.value).ok()?;

@@ -114,7 +114,7 @@ impl Progress {
         }
     }
 
-    fn includes(&self, id: &DocumentId) -> bool {
+    pub(crate) fn includes(&self, id: &DocumentId) -> bool {
         match self {
             Self::Through(reached) => id.as_str() <= reached.as_str(),
             Self::Complete => true,
