@@ -169,7 +169,11 @@ fn without_epochs(store: &dyn Transfer, lines: Vec<String>) -> Vec<String> {
     lines.into_iter().map(cut).collect()
 }
 
+/// Results of all reads. The indexes of a database that was moved must be built before.
 fn answers(store: &dyn Transfer) -> Vec<String> {
+    for name in [named(0), named(1)] {
+        while wait(store.build_indexes(&name, 2)).unwrap_or(false) {}
+    }
     let answers = (0..2).flat_map(|name| everything(store, &named(name))).collect();
     [without_epochs(store, answers), contents(store)].concat()
 }
