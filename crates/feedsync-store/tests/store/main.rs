@@ -18,6 +18,7 @@ mod rot;
 mod sqlite;
 mod sqlite_databases;
 mod sqlite_file;
+mod sqlite_indexes;
 mod sqlite_logs;
 mod transfer;
 mod transfer_databases;

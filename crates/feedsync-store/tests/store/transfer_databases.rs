@@ -35,7 +35,7 @@ fn local(text: &str) -> LocalId {
     text.parse().unwrap()
 }
 
-fn body(text: &str, attached: &[&[u8]]) -> StoredBody {
+pub(crate) fn body(text: &str, attached: &[&[u8]]) -> StoredBody {
     let attachment = |bytes: &&[u8]| Attachment {
         name: String::from_utf8(bytes.to_vec()).unwrap(),
         content_type: "text/plain".to_owned(),
@@ -48,7 +48,10 @@ fn body(text: &str, attached: &[&[u8]]) -> StoredBody {
 
 /// Writes documents of `notes`, one after another: the revisions of a path, oldest first, and the body of the
 /// newest.
-fn join(store: &dyn Transfer, documents: Vec<(DocumentId, Vec<&'static str>, bool, StoredBody)>) {
+pub(crate) fn join(
+    store: &dyn Transfer,
+    documents: Vec<(DocumentId, Vec<&'static str>, bool, StoredBody)>,
+) {
     let wanted = |(id, ..): &(DocumentId, _, _, _)| DocumentRequest {
         id: id.clone(),
         with_attachments: false,

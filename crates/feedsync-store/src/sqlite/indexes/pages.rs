@@ -77,3 +77,32 @@ fn is_built(
     let found = statement.query_row(values, |_| Ok(())).optional()?;
     Ok(found.is_some() && is_current(database_row))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::schema::SCHEMA;
+
+    /// Reads by key use the order of the rows in both directions. No page scans or sorts all rows.
+    #[test]
+    fn every_page_is_read_along_the_rows() {
+        let connection = Connection::open_in_memory().unwrap();
+        for migration in SCHEMA.migrations {
+            connection.execute_batch(migration).unwrap();
+        }
+        for sql in [ASCENDING, DESCENDING] {
+            let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let steps = statement.query_map([1; 6], |row| row.get::<_, String>(3)).unwrap();
+            let steps: Vec<String> = steps.map(Result::unwrap).collect();
+            assert_eq!(steps.len(), 2, "{steps:?}");
+            assert!(
+                steps[0].starts_with("SEARCH r USING PRIMARY KEY (index_id=? AND "),
+                "{steps:?}"
+            );
+            assert!(
+                steps[1].starts_with("SEARCH d USING PRIMARY KEY (database=? AND id=?)"),
+                "{steps:?}"
+            );
+        }
+    }
+}
