@@ -4,6 +4,7 @@
 //! separate processes, and get requests in turn over persistent connections.
 
 mod crowds;
+mod indexes;
 mod link;
 mod modules;
 mod replicas;
@@ -25,10 +26,12 @@ pub(crate) fn run() {
             let hub = Server::hub(&runtime);
             runtime.block_on(requests::run([&hub, &peer]));
             replicas::run([&hub, &peer]);
+            runtime.block_on(indexes::compare([&hub, &peer]));
         }
         None => println!("Not measured against pouchdb-server: it cannot be had here.\n"),
     }
     runtime.block_on(link::run(Server::hub(&runtime)));
     runtime.block_on(selectors::run(Server::hub(&runtime)));
+    runtime.block_on(indexes::run(Server::hub(&runtime)));
     runtime.block_on(crowds::run(Server::hub(&runtime)));
 }
