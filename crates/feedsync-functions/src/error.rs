@@ -24,6 +24,9 @@ pub enum CallError {
     /// The function returned too much.
     #[error("the function was stopped because it returned too much")]
     OutputLimit,
+    /// All processes that execute functions are in use.
+    #[error("too many functions are executed at the moment; try again later")]
+    Busy,
     /// The process that executes functions ended, or its messages cannot be understood.
     #[error("the process that executes functions failed: {0}")]
     Process(String),
@@ -31,7 +34,7 @@ pub enum CallError {
 
 impl CallError {
     /// Whether the environment of the function is of no more use.
-    #[cfg(feature = "engine")]
+    #[cfg(any(feature = "engine", feature = "host"))]
     pub(crate) fn is_fatal(&self) -> bool {
         matches!(self, Self::TimeLimit | Self::MemoryLimit)
     }

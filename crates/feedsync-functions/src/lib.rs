@@ -2,8 +2,8 @@
 //!
 //! A [`Call`] names a function and its arguments, all as JSON. A [`Sandbox`](engine::Sandbox) (feature `engine`) executes
 //! the functions of one design document with [`Limits`](engine::Limits). Functions have no access to files, the network or
-//! other design documents. A server runs sandboxes in a process of its own, which [`engine::serve`] implements: requests
-//! and responses are [messages](message) on its standard input and output.
+//! other design documents. A server runs sandboxes in processes of their own, which a [`Host`](host::Host) (feature `host`)
+//! starts, stops and replaces. Requests and responses are [messages](message) on their standard input and output.
 //!
 //! The functions `emit`, `isArray`, `log`, `require`, `sum` and `toJSON` exist as in CouchDB. `log` does nothing. Functions
 //! for lists, shows and updates are left out.
@@ -26,6 +26,9 @@ pub mod message;
 
 #[cfg(feature = "engine")]
 pub mod engine;
+
+#[cfg(feature = "host")]
+pub mod host;
 
 pub use call::Call;
 pub use error::CallError;

@@ -1,5 +1,6 @@
 //! Execution of functions by QuickJS.
 
+mod confined;
 mod limits;
 mod sandbox;
 mod serve;
@@ -7,6 +8,7 @@ mod serve;
 #[cfg(test)]
 mod tests;
 
+pub use confined::run_confined;
 pub use limits::Limits;
 pub use sandbox::Sandbox;
 pub use serve::serve;
