@@ -77,6 +77,10 @@ pub enum RefusalKind {
     RangeNotSatisfiable,
     /// The operation is not supported.
     NotImplemented,
+    /// A function of a design document cannot be compiled.
+    Compilation,
+    /// A function of a design document was stopped, or its process failed.
+    FunctionProcess,
     /// The operation timed out, or would.
     Timeout,
     /// The server is temporarily unable to respond.
@@ -117,7 +121,7 @@ impl RefusalKind {
             Self::BadContentType => 415,
             Self::RangeNotSatisfiable => 416,
             Self::NotImplemented => 501,
-            Self::Timeout | Self::Internal => 500,
+            Self::Compilation | Self::FunctionProcess | Self::Timeout | Self::Internal => 500,
             Self::Unavailable | Self::IndexService => 503,
         }
     }
@@ -155,6 +159,8 @@ impl RefusalKind {
             Self::BadContentType => "bad_content_type",
             Self::RangeNotSatisfiable => "requested_range_not_satisfiable",
             Self::NotImplemented => "not_implemented",
+            Self::Compilation => "compilation_error",
+            Self::FunctionProcess => "os_process_error",
             Self::Timeout => "timeout",
             Self::Unavailable => "service_unavailable",
             Self::Internal => "internal_server_error",

@@ -42,12 +42,11 @@ pub enum Call<'a> {
         /// The documents.
         documents: &'a [&'a str],
     },
-    /// `validate_doc_update`. The result is `null`, or an object with `forbidden` or `unauthorized`.
+    /// `validate_doc_update`. The result has an element for each update: `null`, or an object with `forbidden` or
+    /// `unauthorized`, or with `thrown` for another exception.
     Validate {
-        /// The new revision of the document.
-        document: &'a str,
-        /// The current revision.
-        before: Option<&'a str>,
+        /// The new revisions, each with the revision on which it is based.
+        updates: &'a [(&'a str, Option<&'a str>)],
         /// The user, as CouchDB describes it: name, roles and database.
         user: &'a str,
         /// The access rules of the database (`_security`).
@@ -77,8 +76,13 @@ impl Call<'_> {
                 push_text(&mut out, view);
                 push_list(&mut out, documents);
             }
-            Self::Validate { document, before, user, security } => {
-                push_each(&mut out, &[document, before.unwrap_or("null"), user, security]);
+            Self::Validate { updates, user, security } => {
+                let pair = |(document, before): &(&str, Option<&str>)| {
+                    format!("[{document},{}]", before.unwrap_or("null"))
+                };
+                let pairs: Vec<String> = updates.iter().map(pair).collect();
+                push_list(&mut out, &pairs);
+                push_each(&mut out, &[user, security]);
             }
         }
         out.push(']');
@@ -109,9 +113,12 @@ fn push_each(out: &mut String, values: &[&str]) {
     }
 }
 
-fn push_list(out: &mut String, values: &[&str]) {
+fn push_list(out: &mut String, values: &[impl AsRef<str>]) {
     out.push_str(",[");
-    out.push_str(&values.join(","));
+    for (at, value) in values.iter().enumerate() {
+        out.push_str(if at > 0 { "," } else { "" });
+        out.push_str(value.as_ref());
+    }
     out.push(']');
 }
 

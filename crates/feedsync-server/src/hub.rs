@@ -13,6 +13,7 @@ use tokio::sync::{Mutex, OnceCell, Semaphore, watch};
 use crate::access::Access;
 use crate::collections::live::Live;
 use crate::config::Config;
+use crate::configuration::Switch;
 use crate::couch::compactions::RunningCompactions;
 use crate::couch::known::KnownRevisions;
 use crate::http::clients::Clients;
@@ -108,7 +109,11 @@ impl Hub {
         let HubParts { endpoint, newsreading, local_proof } = served;
         let timings = Arc::new(Timings::default());
         let store = TimedStore { store: Arc::clone(endpoint.store()), timings: timings.clone() };
-        let endpoint = Endpoint::new(Arc::new(store), Arc::clone(endpoint.environment()));
+        let endpoint = endpoint.over(Arc::new(store));
+        let endpoint = match config.functions {
+            Switch::On => endpoint,
+            Switch::Off => endpoint.without_validation(),
+        };
         let clients = Clients::new(config.limits);
         Self(Arc::new(Shared {
             access: Arc::new(Access::new(endpoint.clone(), &config)),

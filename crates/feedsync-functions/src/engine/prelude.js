@@ -155,19 +155,25 @@
       text(documents.map((document) => mapOne(name, freeze(document)) !== "[]")),
     reduce: (name, keys, values, isAgain) =>
       text(compile(["views", name, "reduce"]).call(undefined, isAgain ? null : keys, values, isAgain)),
-    validate: (document, before, user, security) => {
-      try {
-        compile(["validate_doc_update"]).call(design, document, before, user, security);
-        return "null";
-      } catch (error) {
-        for (const kind of ["forbidden", "unauthorized"]) {
-          if (error !== null && typeof error === "object" && kind in error && !(error instanceof Error)) {
-            const reason = error[kind];
-            return text({ [kind]: typeof reason === "string" ? reason : text(reason) });
+    // The functions of CouchDB refuse a document by an exception that is an object with one of these members.
+    validate: (updates, user, security) => {
+      const validate = compile(["validate_doc_update"]);
+      return text(updates.map(([document, before]) => {
+        try {
+          validate.call(design, document, before, user, security);
+          return null;
+        } catch (error) {
+          if (isFatal(error)) throw error;
+          if (typeof error !== "object" || error instanceof Error) return described(error);
+          for (const kind of ["forbidden", "unauthorized"]) {
+            if (Object.hasOwn(error, kind)) {
+              const reason = error[kind];
+              return { [kind]: typeof reason === "string" ? reason : text(reason) };
+            }
           }
+          return described(error);
         }
-        throw error;
-      }
+      }));
     },
   };
 

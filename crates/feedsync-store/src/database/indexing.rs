@@ -15,6 +15,7 @@ use super::{Database, LoadedDocument};
 pub const MAX_INDEXES: usize = 64;
 
 /// Maximum size of the documents that [`build_indexes`](super::Databases::build_indexes) adds at once, in bytes.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub(crate) const BUILD_BYTES: u64 = 8 << 20;
 
 /// Identifies an index. A later index of the database never gets the same id, even if it has the same name.
