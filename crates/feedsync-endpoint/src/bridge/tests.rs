@@ -430,7 +430,8 @@ async fn version_without_room_in_a_document_is_reported() {
     let writer = house.endpoint.documents_writer(Author::SERVER);
     writer.write(&database, leaves, Edits::Replicated).await.unwrap();
     house.add("x", "{\"title\":\"x\"}").await;
-    let pass = BridgePass { endpoint: &house.endpoint, bridge: &house.bridge, databases };
+    let writer = house.endpoint.documents_writer(Author::SERVER);
+    let pass = BridgePass { endpoint: &house.endpoint, bridge: &house.bridge, databases, writer };
     let (mut progress, mut carried) = (pass.progress().await.unwrap(), BridgeReport::default());
     assert!(!pass.apply_items(&mut progress, &mut carried).await.unwrap());
     let told = carried.left.iter().map(|left| left.why.as_str()).collect::<Vec<_>>().join("; ");

@@ -2,6 +2,7 @@
 
 mod attachments;
 mod compaction;
+mod validation;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -278,7 +279,7 @@ fn mostly_superseded_database_is_compacted_automatically() {
     let room = |name: &str| {
         let name: DatabaseName = name.parse().unwrap();
         wait(databases.create_database(&name, None)).unwrap();
-        Room { databases: Arc::clone(&databases), name }
+        Room { endpoint: endpoint.clone(), databases: Arc::clone(&databases), name }
     };
     let rooms = [room("large"), room("small")];
     for (room, length) in rooms.iter().zip([600_000, 1_000]) {
