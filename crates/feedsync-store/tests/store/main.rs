@@ -9,6 +9,7 @@ mod memory;
 mod postgres;
 mod postgres_database;
 mod postgres_databases;
+mod postgres_indexes;
 mod postgres_logs;
 mod postgres_nodes;
 mod postgres_transactions;

@@ -132,7 +132,7 @@ impl Definitions {
         }
     }
 
-    /// What remains to be stored if these indexes are stored already.
+    /// The changes to store, if these indexes are stored already.
     pub(super) fn changes_since(&self, stored: &[IndexId]) -> DefinitionChanges {
         let mut changes = DefinitionChanges::default();
         let is_here = |id: &IndexId| self.indexes.iter().any(|index| index.id == *id);

@@ -210,7 +210,7 @@ impl DraftUpkeep {
     }
 }
 
-/// What a batch changes in the tables of indexes.
+/// Changes of a batch to the tables of indexes.
 pub(in crate::postgres::databases) struct IndexChanges {
     definitions: DefinitionChanges,
     removed: RowColumns,
