@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use feedsync_formats::json::{Kind, Node};
 
-use super::Subject;
+use super::subject::Subject;
 use crate::collation::{Text, compare};
 
 /// Location on which a rule is evaluated.
