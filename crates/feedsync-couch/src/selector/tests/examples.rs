@@ -111,6 +111,66 @@ fn single_rules() {
     }
 }
 
+#[test]
+fn operators_treat_arrays_and_objects_as_in_couchdb() {
+    for (condition, value, expected) in [
+        ("{}", "{}", true),
+        ("{}", "[]", false),
+        ("{}", "{\"b\":1}", false),
+        ("{\"b\":{}}", "{\"b\":{}}", true),
+        ("{\"b\":{}}", "{\"b\":{\"c\":1}}", false),
+        ("{\"b\":{}}", "{}", false),
+        ("{\"$in\":[]}", "0", false),
+        ("{\"$in\":[7,{\"b\":2}]}", "[0,7]", true),
+        ("{\"$in\":[7,{\"b\":2}]}", "[0,{\"b\":2}]", true),
+        ("{\"$in\":[{\"b\":2}]}", "{\"b\":2,\"c\":3}", false),
+        ("{\"$in\":[[[1],2]]}", "[[1],2]", false),
+        ("{\"$in\":[[[1],2]]}", "[0,[[1],2]]", true),
+        ("{\"$nin\":[[[1],2]]}", "[[1],2]", true),
+        ("{\"$nin\":[7]}", "[0,7]", false),
+        ("{\"$nin\":[]}", "0", true),
+        ("{\"$all\":[]}", "[7]", false),
+        ("{\"$all\":[1,2]}", "[2,0,1]", true),
+        ("{\"$all\":[1,2]}", "[2]", false),
+        ("{\"$all\":[[1,2]]}", "[2,1]", false),
+        ("{\"$all\":[[1,2]]}", "[5,[1,2]]", true),
+        ("{\"$all\":[\"x\"]}", "\"x\"", false),
+        ("{\"$all\":[{\"b\":1}]}", "[{\"b\":1,\"c\":2}]", false),
+        ("{\"$elemMatch\":{\"$eq\":0}}", "[]", false),
+        ("{\"$elemMatch\":{\"$eq\":0}}", "0", false),
+        ("{\"$elemMatch\":{\"$ne\":0}}", "[0,1]", true),
+        ("{\"$elemMatch\":{}}", "[1,{}]", true),
+        ("{\"$allMatch\":{\"$eq\":0}}", "[0,1]", false),
+        ("{\"$allMatch\":{\"$eq\":0}}", "0", false),
+        ("{\"$not\":{\"$allMatch\":{\"$eq\":0}}}", "[]", true),
+        ("{\"$keyMapMatch\":{\"$regex\":\"^x\"}}", "{\"x\":1,\"y\":2}", true),
+        ("{\"$keyMapMatch\":{\"$regex\":\"^x\"}}", "{\"y\":2}", false),
+        ("{\"$keyMapMatch\":{\"$gt\":null}}", "{}", false),
+        ("{\"$keyMapMatch\":{\"$gt\":null}}", "[\"a\"]", false),
+        ("{\"$size\":3}", "\"abc\"", false),
+        ("{\"$size\":1}", "{\"b\":1}", false),
+        ("{\"$mod\":[5,1]}", "6", true),
+        ("{\"$mod\":[5,1]}", "6.0", false),
+        ("{\"$mod\":[5,1]}", "\"6\"", false),
+        ("{\"$mod\":[2,-1]}", "-3", true),
+        ("{\"$type\":\"object\"}", "[]", false),
+        ("{\"$type\":\"array\"}", "{}", false),
+        ("{\"$type\":\"null\"}", "null", true),
+        ("{\"$type\":\"date\"}", "\"2020\"", false),
+        ("{\"$beginsWith\":\"note\"}", "\"notes\"", true),
+        ("{\"$beginsWith\":\"note\"}", "[\"notes\"]", false),
+        ("{\"$regex\":\"7\"}", "7", false),
+        ("{\"$regex\":\"7\"}", "[\"7\"]", false),
+        ("{\"$exists\":true}", "null", true),
+    ] {
+        let (selector, body) = (format!("{{\"a\":{condition}}}"), format!("{{\"a\":{value}}}"));
+        assert_eq!(matches(&selector, &body), expected, "{selector} {body}");
+        let negation = format!("{{\"a\":{{\"$not\":{condition}}}}}");
+        let may_be_missing = condition == "{\"b\":{}}" && value == "{}";
+        assert_eq!(matches(&negation, &body), !expected && !may_be_missing, "{negation} {body}");
+    }
+}
+
 /// The root collation orders strings and names, except ids and in `$all`.
 #[test]
 fn strings_compare_as_in_couchdb() {
