@@ -2,7 +2,8 @@
 //!
 //! 1. Indexes with a partial filter are candidates only if the request names them in `use_index`.
 //! 2. An index is usable if all its fields are in the sort order, or the selector shows that all matching documents
-//!    have them. The sort order must be the first fields of the index, after fields that the selector compares
+//!    have them. Every condition on a field shows this, except `{"$exists": false}`; of the alternatives of `$or` each
+//!    must show it. The sort order must be the first fields of the index, after fields that the selector compares
 //!    with `$eq`.
 //! 3. If the index in `use_index` is usable, it is used. Otherwise the response has a warning.
 //! 4. Of several usable indexes the one is used of which the selector compares the most first fields, then the one
@@ -10,10 +11,10 @@
 //! 5. If there is none, all documents are read by id, which is the order of `_id`. Another order is an error.
 //!
 //! Documents that lack a field of the sort order are not found, as in CouchDB. Otherwise an index contains all
-//! matching documents. Therefore rule 2 differs from CouchDB's: conditions such as `$ne`, which here match documents
-//! without the field, do not make an index usable.
+//! matching documents.
 //!
-//! Source: CouchDB's documentation of `/{db}/_find`, "Index selection".
+//! Source: CouchDB's documentation of `/{db}/_find`, "Index selection", and `has_required_fields` of its
+//! `mango_selector.erl`.
 
 use std::cmp::Reverse;
 

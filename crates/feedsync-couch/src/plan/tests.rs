@@ -53,8 +53,12 @@ fn any_condition() -> impl Strategy<Value = String> {
     prop_oneof![
         8 => (relation, any_value()).prop_map(|(relation, value)| format!("{{\"{relation}\":{value}}}")),
         1 => any::<bool>().prop_map(|exists| format!("{{\"$exists\":{exists}}}")),
-        1 => any_value().prop_map(|value| format!("{{\"$in\":[{value}]}}")),
-        1 => any_value().prop_map(|value| format!("{{\"$not\":{{\"$lt\":{value}}}}}")),
+        1 => (select(vec!["$in", "$nin", "$all"]), any_value())
+            .prop_map(|(operator, value)| format!("{{\"{operator}\":[{value}]}}")),
+        1 => (select(vec!["$lt", "$gte", "$eq", "$ne"]), any_value())
+            .prop_map(|(operator, value)| format!("{{\"$not\":{{\"{operator}\":{value}}}}}")),
+        1 => select(vec!["{\"$size\":1}", "{\"$beginsWith\":\"a\"}", "{\"$exists\":true}"])
+            .prop_map(|test| format!("{{\"$not\":{test}}}")),
     ]
 }
 
@@ -221,7 +225,15 @@ fn best_usable_index_is_chosen() {
         (r#"{"selector":{"a":1,"b":1}}"#, "ab"),
         (r#"{"selector":{"a":1,"c":{"$exists":true}}}"#, "y"),
         (r#"{"selector":{"a":1,"b":{"$gt":1},"c":1}}"#, "ab"),
-        (r#"{"selector":{"a":{"$ne":1}}}"#, "_all_docs"),
+        (r#"{"selector":{"a":{"$ne":1}}}"#, "y"),
+        (r#"{"selector":{"a":{"$nin":[1]}}}"#, "y"),
+        (r#"{"selector":{"a":{"$not":{"$regex":"x"}}}}"#, "y"),
+        (r#"{"selector":{"$nor":[{"a":{"$lt":1}},{"b":{"$gt":1}}]}}"#, "ab"),
+        (r#"{"selector":{"$not":{"a":1,"b":1}}}"#, "_all_docs"),
+        (r#"{"selector":{"$not":{"a":{"$exists":false}}}}"#, "y"),
+        (r#"{"selector":{"$not":{"a":{"$exists":true}}}}"#, "_all_docs"),
+        (r#"{"selector":{"$or":[{"a":{"$ne":1}},{"a":{"$exists":false}}]}}"#, "_all_docs"),
+        (r#"{"selector":{"a":{"$exists":false,"$ne":1}}}"#, "y"),
         (r#"{"selector":{"a":{"$exists":false}}}"#, "_all_docs"),
         (r#"{"selector":{"$or":[{"a":1},{"a":2}]}}"#, "y"),
         (r#"{"selector":{"$or":[{"a":1},{"b":2}]}}"#, "_all_docs"),
