@@ -51,6 +51,7 @@ use rule::Rule;
 mod bounds;
 mod comparisons;
 mod fields;
+mod hints;
 mod ids;
 mod location;
 mod normal;
