@@ -60,6 +60,7 @@ use rule::Rule;
 mod bounds;
 mod comparisons;
 mod fields;
+mod hints;
 mod ids;
 mod location;
 mod negation;

@@ -15,6 +15,7 @@ use crate::collections::live::Live;
 use crate::config::Config;
 use crate::configuration::Switch;
 use crate::couch::compactions::RunningCompactions;
+use crate::couch::index_builds::IndexBuilds;
 use crate::couch::known::KnownRevisions;
 use crate::http::clients::Clients;
 use crate::http::counters::{Metrics, TimedStore, Timings};
@@ -78,6 +79,10 @@ pub(crate) struct Shared {
     pub(crate) revisions: KnownRevisions,
     /// Running compactions of databases.
     pub(crate) compacting: RunningCompactions,
+    /// Running builds of indexes of databases.
+    pub(crate) index_builds: IndexBuilds,
+    /// Lock that is held while the indexes of a database are counted and one is created.
+    pub(crate) index_creation: Arc<Mutex<()>>,
     /// Slots for event streams.
     pub(crate) followers: Arc<Semaphore>,
     /// Usage of each client.
@@ -132,6 +137,8 @@ impl Hub {
             response_cache: ResponseCache::new(),
             revisions: KnownRevisions::new(),
             compacting: RunningCompactions::default(),
+            index_builds: IndexBuilds::default(),
+            index_creation: Arc::default(),
             followers: Arc::new(Semaphore::new(config.limits.followers)),
             collections: Arc::default(),
             newsreading,

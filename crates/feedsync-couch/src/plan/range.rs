@@ -22,6 +22,11 @@ pub struct KeyRange {
 }
 
 impl KeyRange {
+    /// The empty range.
+    pub fn none() -> Self {
+        Self { start: Vec::new(), end: Vec::new() }
+    }
+
     /// Whether the key is in the range.
     pub fn contains(&self, key: &[u8]) -> bool {
         self.start.as_slice() <= key && key < self.end.as_slice()
@@ -35,7 +40,7 @@ impl KeyRange {
     /// The range of an index whose fields have these bounds.
     pub(super) fn of(fields: &[FieldBounds]) -> Self {
         if fields.iter().any(FieldBounds::is_contradiction) {
-            return Self { start: Vec::new(), end: Vec::new() };
+            return Self::none();
         }
         let mut start = Vec::new();
         for bound in fields.iter().map_while(|field| field.lower.as_ref()) {

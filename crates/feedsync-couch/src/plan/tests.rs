@@ -6,6 +6,8 @@ use super::*;
 use crate::collation::MAX_KEY_BYTES;
 use crate::selector::Subject;
 
+mod candidates;
+
 fn index(fields: &[&str], filter: &str, name: &str) -> IndexDefinition {
     let fields: Vec<_> = fields.iter().map(|field| format!("\"{field}\"")).collect();
     let sent = format!(
@@ -296,10 +298,7 @@ fn unused_indexes_cause_couchdbs_warnings() {
 #[test]
 fn a_plan_is_explained_as_in_couchdb() {
     let indexes = [index(&["year", "title"], "{}", "x")];
-    let explained = |sent: &str| {
-        let request = request(sent);
-        plan(&request, &indexes).unwrap().explain("movies", &request)
-    };
+    let explained = |sent: &str| explain("movies", &request(sent), &indexes).unwrap();
     assert_eq!(
         explained(
             r#"{"selector":{"year":{"$gt":2010},"title":{"$exists":true}},"fields":["_id","a.b"],"sort":[{"year":"asc"}],"limit":2}"#
@@ -309,8 +308,12 @@ fn a_plan_is_explained_as_in_couchdb() {
             r#""def":{"fields":[{"year":"asc"},{"title":"asc"}]}},"partitioned":false,"#,
             r#""selector":{"$and":[{"year":{"$gt":2010}},{"title":{"$exists":true}}]},"#,
             r#""opts":{"use_index":[],"bookmark":"nil","limit":2,"skip":0,"sort":{"year":"asc"},"fields":["_id","a.b"],"#,
-            r#""partition":"","r":1,"conflicts":false,"stale":false,"update":true,"stable":false,"execution_stats":false},"#,
-            r#""limit":2,"skip":0,"fields":["_id","a.b"],"mrargs":{"include_docs":true,"view_type":"map","reduce":false,"#,
+            r#""partition":"","r":1,"conflicts":false,"stale":false,"update":true,"stable":false,"execution_stats":false,"#,
+            r#""allow_fallback":true},"limit":2,"skip":0,"fields":["_id","a.b"],"index_candidates":[{"index":{"ddoc":null,"#,
+            r#""name":"_all_docs","type":"special","def":{"fields":[{"_id":"asc"}]}},"analysis":{"usable":false,"#,
+            r#""reasons":[{"name":"field_mismatch"}],"ranking":1,"covering":null}}],"selector_hints":[{"type":"json","#,
+            r#""indexable_fields":["year"],"unindexable_fields":["title"]}],"#,
+            r#""mrargs":{"include_docs":true,"view_type":"map","reduce":false,"#,
             r#""partition":null,"start_key":[2010],"end_key":["<MAX>"],"direction":"fwd","stable":false,"update":true,"#,
             r#""conflicts":"undefined"},"covering":false}"#,
             "\n"
