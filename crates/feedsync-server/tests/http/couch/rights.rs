@@ -88,7 +88,7 @@ async fn a_database_is_for_those_whom_it_names() {
 
 /// Members of a database may create and delete its indexes. For others there is no database.
 #[tokio::test]
-async fn indexes_are_for_those_who_may_write() {
+async fn administrators_of_a_database_change_indexes_and_members_use_them() {
     let directory = TempDir::new().unwrap();
     let world = World::in_database(directory.path()).await;
     for name in ["owen", "eddy"] {
@@ -120,9 +120,21 @@ async fn indexes_are_for_those_who_may_write() {
     }
     let named = r#"{"admins":{"names":["owen"]},"members":{"names":["eddy"]}}"#;
     assert_eq!(ask("owen", Method::PUT, "/mine/_security", named).await.0, 200);
-    for (method, path, body) in requests {
-        assert_eq!(ask("eddy", method.clone(), path, body).await.0, 200, "{method} {path}");
+    let (method, path, body) = requests[0];
+    let (status, told) = ask("eddy", method.clone(), path, body).await;
+    assert_eq!((status, &told["error"]), (401, &json!("unauthorized")));
+    assert_eq!(ask("owen", method.clone(), path, body).await.0, 200);
+    for (method, path, body) in &requests[1..4] {
+        assert_eq!(ask("eddy", (*method).clone(), path, body).await.0, 200, "{method} {path}");
     }
+    let (method, path, body) = requests[4];
+    let (status, told) = ask("eddy", method.clone(), path, body).await;
+    assert_eq!((status, &told["error"]), (401, &json!("unauthorized")));
+    let (_, told) =
+        ask("eddy", Method::POST, "/mine/_index/_bulk_delete", r#"{"docids":["_design/d"]}"#).await;
+    assert_eq!((&told["success"], &told["fail"][0]["id"]), (&json!([]), &json!("_design/d")));
+    let (_, listed) = ask("eddy", Method::GET, "/mine/_index", "").await;
+    assert_eq!(listed["total_rows"], 2);
 }
 
 /// A user whose access is revoked during a request, or during its response, reads no more.
