@@ -1,7 +1,7 @@
 //! `_find`: documents that match a selector, in the order of an index or of ids.
 //!
-//! A request waits until the indexes of the database contain all documents. Without a suitable index, the selector's
-//! conditions on ids limit the documents that are read.
+//! A request waits until its index contains all documents. Without a suitable index, the selector's conditions on ids
+//! limit the documents that are read.
 
 mod source;
 
@@ -46,7 +46,7 @@ pub(super) async fn answer(
     };
     let database = asked.recheck(&database, Need::Use).await?;
     let source = Source::open(asked, name, &request).await?;
-    // Indexes may have been built for long.
+    // The index may have been built for long.
     let database = asked.recheck(&database, Need::Use).await?;
     let finding = FindResults {
         asked: asked.clone(),

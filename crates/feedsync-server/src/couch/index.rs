@@ -13,6 +13,7 @@ use feedsync_store::MAX_INDEXES;
 use http::{Method, StatusCode};
 
 use super::failure::not_allowed;
+use super::index_builds::known;
 use super::index_edit::{Change, change_design_document};
 use super::rights::Need;
 use super::{CouchRequest, Failure, done, json};
@@ -162,11 +163,6 @@ async fn definitions(
     asked: &CouchRequest,
     name: &DatabaseName,
 ) -> Result<Vec<IndexDefinition>, Failure> {
-    let mut indexes = asked.databases.indexes(name).await?;
-    if !indexes.are_built {
-        // The first step of a build finds the definitions.
-        asked.databases.build_indexes(name, 1).await?;
-        indexes = asked.databases.indexes(name).await?;
-    }
-    Ok(indexes.indexes.into_iter().map(|index| index.definition).collect())
+    let indexes = known(&*asked.databases, name).await?;
+    Ok(indexes.into_iter().map(|index| index.definition).collect())
 }

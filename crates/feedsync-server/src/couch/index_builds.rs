@@ -1,10 +1,10 @@
-//! Building of indexes: one build of a database at a time on this node, which all requests await that need its indexes.
+//! Building of indexes: one build of a database at a time on this node, which all requests await that need an index.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use feedsync_couch::DatabaseName;
-use feedsync_store::{Databases, Indexes, StoreError};
+use feedsync_store::{Databases, Indexes, StoreError, StoredIndex};
 use tokio::sync::watch;
 
 /// Number of documents that are added to indexes at once. Other writers get a turn between these pieces.
@@ -13,6 +13,21 @@ const PIECE: usize = 2_000;
 /// Databases whose indexes this node builds. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct IndexBuilds(Arc<Mutex<HashMap<DatabaseName, Ended>>>);
+
+/// The indexes of a database, also those that do not contain all documents yet.
+pub(super) async fn known(
+    databases: &dyn Databases,
+    name: &DatabaseName,
+) -> Result<Vec<StoredIndex>, StoreError> {
+    loop {
+        let Indexes { indexes, are_built } = databases.indexes(name).await?;
+        if are_built || !indexes.is_empty() {
+            return Ok(indexes);
+        }
+        // The first step of a build finds the definitions.
+        databases.build_indexes(name, 1).await?;
+    }
+}
 
 /// Becomes true when a build failed; closed when a build ended.
 type Ended = watch::Receiver<bool>;
@@ -26,24 +41,21 @@ impl IndexBuilds {
         self.join(databases, name);
     }
 
-    /// The indexes of a database, once they contain all documents.
-    pub(super) async fn built(
+    /// Waits until a build of the database ends. Then all indexes contain all documents, except those that were created
+    /// meanwhile.
+    pub(super) async fn wait(
         &self,
         databases: &Arc<dyn Databases>,
         name: &DatabaseName,
-    ) -> Result<Indexes, StoreError> {
-        loop {
-            let indexes = databases.indexes(name).await?;
-            if indexes.are_built {
-                return Ok(indexes);
-            }
-            let mut ended = self.join(databases, name);
-            while ended.changed().await.is_ok() {}
-            if *ended.borrow() {
-                // The same step fails again, with an error for this request.
-                databases.build_indexes(name, PIECE).await?;
-            }
+    ) -> Result<(), StoreError> {
+        let mut ended = self.join(databases, name);
+        while ended.changed().await.is_ok() {}
+        let is_failed = *ended.borrow();
+        if is_failed {
+            // The same step fails again, with an error for this request.
+            databases.build_indexes(name, PIECE).await?;
         }
+        Ok(())
     }
 
     /// The running build of a database, or a new one.
@@ -101,12 +113,12 @@ mod tests {
     async fn concurrent_requests_await_one_build() {
         let (builds, databases) = (IndexBuilds::default(), databases());
         let name: DatabaseName = "notes".parse().unwrap();
-        assert!(matches!(builds.built(&databases, &name).await, Err(StoreError::NoDatabase(_))));
+        assert!(matches!(builds.wait(&databases, &name).await, Err(StoreError::NoDatabase(_))));
         databases.create_database(&name, None).await.unwrap().unwrap();
         let one = builds.join(&databases, &name);
         let other = builds.join(&databases, &name);
         assert!(one.same_channel(&other));
-        assert!(builds.built(&databases, &name).await.unwrap().are_built);
+        builds.wait(&databases, &name).await.unwrap();
         while !builds.running().is_empty() {
             tokio::task::yield_now().await;
         }

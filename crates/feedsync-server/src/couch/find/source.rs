@@ -6,8 +6,9 @@ use feedsync_couch::index::IndexDefinition;
 use feedsync_couch::plan::{Pages, plan};
 use feedsync_couch::{DatabaseName, FindRequest, FindStatistics, Position, RefusalKind};
 use feedsync_endpoint::documents::leaves;
-use feedsync_store::{Database, DocumentRange, IndexRange, LoadedDocument};
+use feedsync_store::{Database, DocumentRange, IndexRange, LoadedDocument, StoredIndex};
 
+use crate::couch::index_builds::known;
 use crate::couch::{CouchRequest, Failure, no_database};
 
 /// Number of documents per read, and of bytes of their bodies.
@@ -36,21 +37,33 @@ pub(super) enum Row {
 }
 
 impl Source {
-    /// Chooses an index, once the indexes of the database contain all documents.
+    /// Chooses an index, and waits until it contains all documents.
     pub(super) async fn open(
         asked: &CouchRequest,
         name: &DatabaseName,
         request: &FindRequest,
     ) -> Result<Self, Failure> {
-        let indexes = asked.hub.index_builds.built(&asked.databases, name).await?.indexes;
+        loop {
+            let indexes = known(&*asked.databases, name).await?;
+            if let Some(source) = Self::choose(&indexes, request)? {
+                return Ok(source);
+            }
+            asked.hub.index_builds.wait(&asked.databases, name).await?;
+        }
+    }
+
+    /// Chooses an index; `None` if it must be built first.
+    fn choose(indexes: &[StoredIndex], request: &FindRequest) -> Result<Option<Self>, Failure> {
         let plan = plan(request, indexes.iter().map(|index| &index.definition))?;
         let warning = plan.warning(request);
         let is_descending = plan.is_descending;
         let order = match (plan.index, plan.pages(request)?) {
             (Some(index), Pages::ByKey { keys, after }) => {
-                let stored =
-                    indexes.iter().find(|it| it.definition.full_name() == index.full_name());
-                let stored = stored.ok_or_else(changed)?;
+                let is_chosen = |it: &&StoredIndex| std::ptr::eq(&it.definition, index);
+                let stored = indexes.iter().find(is_chosen).ok_or_else(changed)?;
+                if !stored.is_built {
+                    return Ok(None);
+                }
                 let range = IndexRange { index: stored.id, keys, after, is_descending, most: PAGE };
                 Order::Keys { index: Box::new(index.clone()), range }
             }
@@ -64,7 +77,7 @@ impl Source {
             }),
             _ => return Err(changed()),
         };
-        Ok(Self { order, is_begun: false, warning })
+        Ok(Some(Self { order, is_begun: false, warning }))
     }
 
     /// Chooses an index again, since the former one cannot be read any more. Once documents were read, only an index with

@@ -18,6 +18,9 @@ async fn a_query_waits_until_its_index_is_built() {
     assert_eq!(couch.put("/db/_design/n", &design.to_string()).await.0, 201);
     let name = "db".parse().unwrap();
     let databases = couch.hub.endpoint.databases();
+    // A query without an index does not wait.
+    let unindexed = couch.find(json!({"selector": {"_id": {"$lt": "00002"}}})).await;
+    assert_eq!(unindexed["docs"].as_array().unwrap().len(), 2);
     assert!(!databases.indexes(&name).await.unwrap().are_built);
     let query = || couch.find(json!({"selector": {"n": {"$gte": 5_998}}}));
     let written = couch.put("/db/other", "{}");
