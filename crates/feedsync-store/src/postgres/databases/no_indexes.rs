@@ -18,7 +18,7 @@ pub(super) const INDEX_VERSION: u32 = 0;
 pub(super) struct Upkeep;
 
 #[derive(Default)]
-pub(super) struct DraftUpkeep;
+pub(super) struct DraftUpkeep {}
 
 pub(super) struct IndexChanges;
 
