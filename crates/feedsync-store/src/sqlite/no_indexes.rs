@@ -14,9 +14,8 @@ pub(super) struct Upkeep;
 
 impl Upkeep {
     pub(super) fn of(_: &Connection, database_row: &mut DatabaseRow) -> Result<Self, StoreError> {
-        if database_row.indexing.count > 0 {
-            database_row.indexing.version = INDEX_VERSION;
-        }
+        // The write may also be a design document that defines the first index.
+        database_row.indexing.version = INDEX_VERSION;
         Ok(Self)
     }
 

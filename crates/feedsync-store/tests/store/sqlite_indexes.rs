@@ -111,6 +111,10 @@ fn indexes_of_another_version_are_built_again() {
         assert_eq!(found(&store, before), None);
         assert!(!wait(store.indexes(&notes())).unwrap().are_built);
         write(&store, &[("3", &["a", "b"], r#"{"a":1}"#)]);
+        // A program of the other version must not use its rows any more.
+        let version = "SELECT index_version FROM databases";
+        let version = raw(directory.path()).query_row(version, [], |row| row.get::<_, u32>(0));
+        assert_eq!(version.unwrap(), 0);
         assert_eq!(build(&store, 99), 2, "the indexes are defined, then built");
         let [after] = ids_of_indexes(&store)[..] else { panic!("one index") };
         assert_ne!(after, before);

@@ -25,7 +25,11 @@ impl Upkeep {
         let is_current = definitions::is_current(database_row);
         let indexes = match is_current {
             true => definitions::all(connection, database_row)?,
-            false => Vec::new(),
+            false => {
+                // The program of the other version must not use rows that do not follow this write.
+                database_row.indexing.version = 0;
+                Vec::new()
+            }
         };
         Ok(Self { indexes, is_current })
     }
