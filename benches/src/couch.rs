@@ -26,12 +26,21 @@ pub(crate) fn run() {
             let hub = Server::hub(&runtime);
             runtime.block_on(requests::run([&hub, &peer]));
             replicas::run([&hub, &peer]);
-            runtime.block_on(indexes::compare([&hub, &peer]));
         }
         None => println!("Not measured against pouchdb-server: it cannot be had here.\n"),
     }
     runtime.block_on(link::run(Server::hub(&runtime)));
     runtime.block_on(selectors::run(Server::hub(&runtime)));
-    runtime.block_on(indexes::run(Server::hub(&runtime)));
     runtime.block_on(crowds::run(Server::hub(&runtime)));
+}
+
+/// Indexes of databases, compared to `pouchdb-server` and to databases without indexes.
+pub(crate) fn run_indexes() {
+    println!("## Indexes of databases\n");
+    let runtime = sample::runtime();
+    match Server::peer() {
+        Some(peer) => runtime.block_on(indexes::compare([&Server::hub(&runtime), &peer])),
+        None => println!("Not measured against pouchdb-server: it cannot be had here.\n"),
+    }
+    runtime.block_on(indexes::run(Server::hub(&runtime)));
 }
