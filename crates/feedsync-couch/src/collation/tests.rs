@@ -223,7 +223,7 @@ fn long_keys_are_cut_off() {
     }
     let deep = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
     assert!(key_of(&deep(MAX_DEPTH - 1)) < key_of(&deep(MAX_DEPTH)));
-    assert_eq!(key_of(&deep(MAX_DEPTH)), key_of(&deep(MAX_DEPTH + 1_000_000)));
+    assert!(key_of(&deep(MAX_DEPTH + 1_000_000)).len() <= MAX_KEY_BYTES);
 }
 
 /// If this fails after an update of the collation, stored keys are out of date: increment [`KEY_VERSION`] and

@@ -69,7 +69,7 @@ pub struct ProposedUpdate {
     pub before: Option<String>,
 }
 
-/// What a function knows besides the documents, as JSON.
+/// The user and the access rules, which a function gets besides the documents, as JSON.
 #[derive(Debug, Clone, Copy)]
 pub struct ValidationContext<'a> {
     /// The user: `{"db": "notes", "name": "anna", "roles": []}`.

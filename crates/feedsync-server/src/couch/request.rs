@@ -45,7 +45,7 @@ pub(super) struct CouchRequest {
 }
 
 impl CouchRequest {
-    /// What writes documents of a database on behalf of the principal.
+    /// Returns a writer of documents of a database that acts on behalf of the principal.
     pub(super) async fn writer(&self, database: &Database) -> Result<DocumentsWriter, StoreError> {
         let may_design = self.may(database, Need::Administer).await?;
         Ok(self.hub.endpoint.documents_writer(Author {

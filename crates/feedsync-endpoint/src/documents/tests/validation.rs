@@ -148,7 +148,7 @@ fn functions_see_the_document_before_and_the_user() {
 }
 
 #[test]
-fn nothing_is_written_if_a_function_cannot_be_executed() {
+fn a_function_that_cannot_be_executed_blocks_all_writes() {
     let (room, _) = room();
     room.write(&[&design("fail")], Edits::New).unwrap();
     for edits in [Edits::New, Edits::Replicated] {

@@ -118,7 +118,7 @@ impl WinnerScan {
         most_bytes: u64,
     ) -> Result<Piece, StoreError> {
         if self.fetched.is_empty() && !self.is_last {
-            self.fetch(transaction).await?;
+            self.read_chunk(transaction).await?;
         }
         let sizes = self.fetched.iter().map(length);
         let piece: Vec<_> = self.fetched.drain(..count_within(sizes, most_bytes)).collect();
@@ -131,7 +131,7 @@ impl WinnerScan {
         Ok(Piece { documents: documents.collect(), bytes })
     }
 
-    async fn fetch(&mut self, transaction: &Transaction<'_>) -> Result<(), StoreError> {
+    async fn read_chunk(&mut self, transaction: &Transaction<'_>) -> Result<(), StoreError> {
         let (rows, is_last) = pages::next(transaction, &self.portal, CHUNK).await?;
         self.is_last = is_last;
         for row in &rows {
