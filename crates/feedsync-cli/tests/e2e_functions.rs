@@ -58,7 +58,7 @@ impl Client<'_> {
 
 /// A hub with the administrator `anna` and the user `bert`, who may use the database `notes`.
 fn hub(place: &TestDirectory, settings: &[&str]) -> Hub {
-    drop(place.desk("hub"));
+    place.desk("hub");
     for (user, rest) in [("anna", &["--administrator"][..]), ("bert", &[])] {
         let mut add = vec!["--data", "hub", "user", "add", user, "--password-stdin"];
         add.extend(rest);
@@ -109,8 +109,7 @@ fn documents_are_validated_on_every_way_in() {
     let revision = first["rev"].as_str().unwrap();
     let (status, told) = bert.ask("DELETE", &format!("notes/a?rev={revision}"), &json!({}));
     assert_eq!((status, &told["reason"]), (401, &json!("only administrators delete")));
-    let (status, told) =
-        bert.ask("PUT", &format!("notes/b?new_edits=false"), &json!({"_rev": "1-a"}));
+    let (status, told) = bert.ask("PUT", "notes/b?new_edits=false", &json!({"_rev": "1-a"}));
     assert_eq!((status, &told["error"]), (403, &json!("forbidden")));
 
     let documents = json!({"docs": [{"_id": "d", "author": "bert"}, {"_id": "e"}]});
@@ -214,7 +213,7 @@ fn kills_of_the_process_let_nothing_pass() {
         });
         let (mut written, mut refused) = (0, 0);
         for number in 0..150 {
-            let author = if number % 2 == 0 { "bert" } else { "carl" };
+            let author = if number & 1 == 0 { "bert" } else { "carl" };
             let (status, told) =
                 bert.ask("PUT", &format!("notes/{author}-{number}"), &json!({"author": author}));
             match status {

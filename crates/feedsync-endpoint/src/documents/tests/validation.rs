@@ -166,15 +166,15 @@ fn many_and_large_documents_are_asked_about_in_pieces() {
     room.write(&[&design("bad")], Edits::New).unwrap();
     let large = "x".repeat(900_000);
     let document = |at: usize| {
-        let text = if at % 50 == 0 { &large } else { "" };
-        let word = if at % 3 == 0 { "bad" } else { "good" };
+        let text = if at.is_multiple_of(50) { &large } else { "" };
+        let word = if at.is_multiple_of(3) { "bad" } else { "good" };
         format!(r#"{{"_id":"{at}","_rev":"1-a","n":"{word}","t":"{text}"}}"#)
     };
     let documents: Vec<_> = (0..700).map(document).collect();
     let documents: Vec<_> = documents.iter().map(String::as_str).collect();
     let written = room.write(&documents, Edits::Replicated).unwrap();
     for (at, one) in written.iter().enumerate() {
-        assert_eq!(one, if at % 3 == 0 { FORBIDDEN } else { "1-a" }, "{at}");
+        assert_eq!(one, if at.is_multiple_of(3) { FORBIDDEN } else { "1-a" }, "{at}");
     }
     let asked = judge.asked.lock().unwrap();
     assert_eq!(asked.iter().filter(|line| line.contains("\"db\"")).count(), 7);
