@@ -4,6 +4,7 @@
 //! separate processes, and get requests in turn over persistent connections.
 
 mod crowds;
+mod indexes;
 mod link;
 mod modules;
 mod replicas;
@@ -31,4 +32,15 @@ pub(crate) fn run() {
     runtime.block_on(link::run(Server::hub(&runtime)));
     runtime.block_on(selectors::run(Server::hub(&runtime)));
     runtime.block_on(crowds::run(Server::hub(&runtime)));
+}
+
+/// Indexes of databases, compared to `pouchdb-server` and to databases without indexes.
+pub(crate) fn run_indexes() {
+    println!("## Indexes of databases\n");
+    let runtime = sample::runtime();
+    match Server::peer() {
+        Some(peer) => runtime.block_on(indexes::compare([&Server::hub(&runtime), &peer])),
+        None => println!("Not measured against pouchdb-server: it cannot be had here.\n"),
+    }
+    runtime.block_on(indexes::run(Server::hub(&runtime)));
 }

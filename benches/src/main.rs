@@ -29,7 +29,7 @@ mod since;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const BENCHMARKS: [(&str, fn()); 14] = [
+const BENCHMARKS: [(&str, fn()); 15] = [
     ("merge", merge::run),
     ("read", read::run),
     ("changes", changes::run),
@@ -44,6 +44,7 @@ const BENCHMARKS: [(&str, fn()); 14] = [
     ("logs", logs::run),
     ("newsreaders", newsreaders::run),
     ("couch", couch::run),
+    ("indexes", couch::run_indexes),
 ];
 
 fn main() {

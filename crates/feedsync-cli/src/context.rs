@@ -175,6 +175,8 @@ impl OpenEndpoint {
         let store = opened.store();
         let environment = Arc::new(SystemEnvironment);
         let endpoint = Endpoint::new(Arc::clone(&store) as _, environment).on_behalf_of(local);
+        #[cfg(feature = "functions")]
+        let endpoint = crate::functions::with_functions(endpoint);
         Self { endpoint, store, opened, place: store::shown(address) }
     }
 

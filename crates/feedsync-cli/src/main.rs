@@ -10,6 +10,8 @@ mod edited_file;
 mod explanation;
 mod failure;
 mod feed_file;
+#[cfg(feature = "functions")]
+mod functions;
 mod global;
 mod invocation;
 mod logging;
@@ -39,6 +41,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const MIN_THREADS: usize = 2;
 
 fn main() -> ExitCode {
+    #[cfg(feature = "functions")]
+    if let Some(code) = functions::executed() {
+        return code;
+    }
     let cli = match Cli::read(std::env::args_os().collect()) {
         Ok(cli) => cli,
         Err(error) => {

@@ -222,7 +222,7 @@ impl ChangesFilter {
                 let selector = body
                     .and_then(|body| body.member("selector"))
                     .ok_or_else(|| refuse("Selector must be specified in POST payload"))?;
-                let selector = Selector::parse(selector.value);
+                let selector = Selector::parse_filter(selector.value);
                 Ok(Self::Selector(Box::new(selector.map_err(|error| refuse(&error.to_string()))?)))
             }
             "_design" => Ok(Self::Design),
@@ -246,6 +246,7 @@ impl ChangesFilter {
 mod tests {
     use super::*;
     use crate::json::Json;
+    use crate::selector::Subject;
 
     fn read(query: &str, body: &str) -> Result<ChangesRequest, Refusal> {
         let body = Json::read(body.as_bytes().to_vec()).unwrap();
@@ -281,6 +282,19 @@ mod tests {
         let request =
             ChangesRequest::read(&Parameters::read("feed=eventsource"), Some("\"7-x\""), None);
         assert_eq!(request.unwrap().since, Since::At("7-x".to_owned()));
+    }
+
+    #[test]
+    fn a_filter_with_a_negation_passes_tombstones() {
+        for selector in [r#"{"type":{"$ne":"leaf"}}"#, r#"{"$not":{"type":"leaf"}}"#] {
+            let request = read("filter=_selector", &format!("{{\"selector\":{selector}}}"));
+            let filter = request.unwrap().filter;
+            let ChangesFilter::Selector(selector) = &*filter else { unreachable!() };
+            let body = Node::root("{}");
+            let tombstone = Subject { id: "note", revision: "2-b", is_deleted: true, body };
+            assert!(selector.matches(&tombstone));
+            assert_eq!(selector.decides_by_type(None), Some(true));
+        }
     }
 
     #[test]

@@ -27,7 +27,7 @@ mod text;
 pub(crate) mod tests;
 
 pub(crate) use key::push_text_key;
-pub use key::{KEY_VERSION, KeyError, MAX_KEY_BYTES, key, push_key};
+pub use key::{KEY_VERSION, MAX_KEY_BYTES, key, push_key};
 
 /// The root collation. It is built from data in the program, without tailorings for languages.
 pub(crate) static COLLATOR: CollatorBorrowed<'static> =

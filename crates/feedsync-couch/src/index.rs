@@ -8,19 +8,26 @@
 use feedsync_formats::json::{Kind, Node};
 use sha2::{Digest, Sha256};
 
-use crate::collation::KeyError;
-use crate::json::{boolean, text};
+use crate::collation::KEY_VERSION;
+use crate::json::boolean;
 use crate::name::DocumentId;
+use crate::options::{check_selector, refuse_unknown, required, string};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::selector::{Selector, Subject};
 use crate::sort::Sort;
 
+mod deletion;
 mod design;
+
+/// Version of the contents of indexes: of the [keys](KEY_VERSION), and in the last byte of the meaning of partial
+/// filters. Stored indexes of another version must be built again.
+pub const INDEX_VERSION: u32 = (KEY_VERSION << 8) | 1;
 
 #[cfg(test)]
 mod tests;
 
-pub use design::{Listing, without_index};
+pub use deletion::{bulk_deletion, design_id, without_index, without_indexes};
+pub use design::Listing;
 
 /// The definition of an index.
 #[derive(Debug, Clone)]
@@ -44,9 +51,8 @@ impl IndexDefinition {
     pub fn read(sent: Node<'_>) -> Result<Self, Refusal> {
         let known = ["index", "type", "name", "ddoc", "w", "partitioned"];
         refuse_unknown(sent, &known)?;
-        let member = |name: &str| sent.member(name).map(|member| member.value);
-        let index = member("index").ok_or_else(|| missing("index"))?;
-        match member("type").map(string).transpose()?.as_deref() {
+        let index = required(sent, "index")?;
+        match string(sent, "type")?.as_deref() {
             None | Some("json") => {}
             Some("text") => return Err(RefusalKind::IndexService.with_reason("text")),
             Some(other) => {
@@ -54,7 +60,8 @@ impl IndexDefinition {
                 return Err(RefusalKind::InvalidIndex.with_reason(reason));
             }
         }
-        if member("partitioned").is_some_and(|it| boolean(it) != Some(false)) {
+        let partitioned = sent.member("partitioned").map(|member| member.value);
+        if partitioned.is_some_and(|it| boolean(it) != Some(false)) {
             let reason = "partitioned option cannot be true in a non-partitioned database.";
             return Err(RefusalKind::BadRequest.with_reason(reason));
         }
@@ -63,44 +70,41 @@ impl IndexDefinition {
             return Err(RefusalKind::InvalidIndex.with_reason(reason));
         }
         refuse_unknown(index, &["fields", "partial_filter_selector"])?;
-        let fields = index.member("fields").ok_or_else(|| missing("fields"))?;
-        let fields = Sort::read(fields.value)?;
+        let fields = Sort::read(required(index, "fields")?)?;
         let filter = index.member("partial_filter_selector");
         let filter = filter.map_or(Ok(None), |filter| read_filter(filter.value))?;
-        let digest = Sha256::digest(definition(&fields, filter.as_ref()));
-        let generated: String = digest[..20].iter().map(|byte| format!("{byte:02x}")).collect();
-        let name = member("name").map(string).transpose()?.unwrap_or_else(|| generated.clone());
-        let design = member("ddoc").map(string).transpose()?.unwrap_or(generated);
-        let design = match design.starts_with("_design/") {
-            true => design.parse()?,
-            false => format!("_design/{design}").parse()?,
+        let definition = definition(&fields, filter.as_ref());
+        let (named, design) = (string(sent, "name")?, string(sent, "ddoc")?);
+        if named.as_ref().is_some_and(String::is_empty) {
+            return Err(RefusalKind::InvalidIndexName.with_reason("Invalid index name: \"\""));
+        }
+        // Indexes with the same fields and different names are in design documents of their own.
+        let generated = |of: &str| -> String {
+            Sha256::digest(of)[..20].iter().map(|byte| format!("{byte:02x}")).collect()
         };
+        let design = design.unwrap_or_else(|| match &named {
+            None => generated(&definition),
+            Some(name) => generated(&format!("{definition} {name}")),
+        });
+        let name = named.unwrap_or_else(|| generated(&definition));
+        let design = design_id(&design)?;
         Ok(Self { design, name, fields, filter, sent: index.raw().into() })
     }
 
     /// Key of a document in the index: the joined [keys](crate::collation::key) of its fields. `None` if the
     /// document is not in the index.
-    ///
-    /// A store must not lose a document whose key is an error, because queries of this index would not find it.
-    pub fn key(&self, document: &Subject<'_>) -> Result<Option<Vec<u8>>, KeyError> {
+    pub fn key(&self, document: &Subject<'_>) -> Option<Vec<u8>> {
         let is_outside = document.is_deleted || document.id.starts_with("_design/");
         if is_outside || self.filter.as_ref().is_some_and(|filter| !filter.matches(document)) {
-            return Ok(None);
+            return None;
         }
         let mut out = Vec::new();
-        // Whether a document is in the index does not depend on the sizes of its values.
-        let mut result = Ok(());
-        for field in &self.fields.fields {
-            match document.push_key(&mut out, &field.path) {
-                None => return Ok(None),
-                Some(pushed) => result = result.and(pushed),
-            }
-        }
-        result.map(|()| Some(out))
+        let fields = &self.fields.fields;
+        fields.iter().all(|field| document.push_key(&mut out, &field.path)).then_some(out)
     }
 
     /// The names by which indexes are in order.
-    pub(crate) fn full_name(&self) -> (DocumentId, String) {
+    pub fn full_name(&self) -> (DocumentId, String) {
         (self.design.clone(), self.name.clone())
     }
 
@@ -112,10 +116,7 @@ impl IndexDefinition {
 
 /// Parses a partial filter; an empty one is no filter.
 fn read_filter(sent: Node<'_>) -> Result<Option<Selector>, Refusal> {
-    if sent.kind() != Kind::Object {
-        let reason = format!("Selector must be a JSON object, not: {}", sent.raw());
-        return Err(RefusalKind::InvalidSelector.with_reason(reason));
-    }
+    check_selector(sent)?;
     if sent.members().next().is_none() {
         return Ok(None);
     }
@@ -137,25 +138,4 @@ fn definition(fields: &Sort, filter: Option<&Selector>) -> String {
     }
     out.push('}');
     out
-}
-
-fn refuse_unknown(sent: Node<'_>, known: &[&str]) -> Result<(), Refusal> {
-    match sent.members().find(|member| !known.contains(&&*member.name)) {
-        None => Ok(()),
-        Some(member) => {
-            let reason = format!("Invalid key {} for this request.", member.name);
-            Err(RefusalKind::InvalidKey.with_reason(reason))
-        }
-    }
-}
-
-fn missing(key: &str) -> Refusal {
-    RefusalKind::MissingKey.with_reason(format_args!("Missing required key: {key}"))
-}
-
-fn string(node: Node<'_>) -> Result<String, Refusal> {
-    let text = text(node).map(String::from);
-    text.ok_or_else(|| {
-        RefusalKind::InvalidString.with_reason(format_args!("Invalid string: {}", node.raw()))
-    })
 }

@@ -12,6 +12,8 @@ mod find;
 mod json;
 mod many;
 mod name;
+#[cfg(feature = "queries")]
+mod options;
 mod query;
 mod refusal;
 mod resource;
@@ -46,7 +48,7 @@ pub use document::{
     signature,
 };
 #[cfg(feature = "queries")]
-pub use find::{FindRequest, bookmark};
+pub use find::{FindRequest, FindStatistics, Position, ReplicaOptions};
 pub use json::{Json, MAX_DEPTH, boolean, integer, quoted, text};
 pub use many::{MAX_NAMED, named};
 pub use name::{DatabaseName, DocumentId, LocalId, MAX_DATABASE_NAME_BYTES, MAX_DOCUMENT_ID_BYTES};

@@ -2,7 +2,8 @@
 //!
 //! 1. Indexes with a partial filter are candidates only if the request names them in `use_index`.
 //! 2. An index is usable if all its fields are in the sort order, or the selector shows that all matching documents
-//!    have them. The sort order must be the first fields of the index, after fields that the selector compares
+//!    have them. Every condition on a field shows this, except `{"$exists": false}`; of the alternatives of `$or` each
+//!    must show it. The sort order must be the first fields of the index, after fields that the selector compares
 //!    with `$eq`.
 //! 3. If the index in `use_index` is usable, it is used. Otherwise the response has a warning.
 //! 4. Of several usable indexes the one is used of which the selector compares the most first fields, then the one
@@ -10,29 +11,35 @@
 //! 5. If there is none, all documents are read by id, which is the order of `_id`. Another order is an error.
 //!
 //! Documents that lack a field of the sort order are not found, as in CouchDB. Otherwise an index contains all
-//! matching documents. Therefore rule 2 differs from CouchDB's: conditions such as `$ne`, which here match documents
-//! without the field, do not make an index usable.
+//! matching documents.
 //!
-//! Source: CouchDB's documentation of `/{db}/_find`, "Index selection".
+//! Source: CouchDB's documentation of `/{db}/_find`, "Index selection", and `has_required_fields` of its
+//! `mango_selector.erl`.
 
 use std::cmp::Reverse;
+use std::fmt;
 
 use feedsync_formats::json::{Kind, Node};
 
 use crate::find::FindRequest;
 use crate::index::IndexDefinition;
 use crate::json::text;
+use crate::name::DocumentId;
 use crate::query::texts;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::sort::SortField;
 use range::FieldBounds;
 
+mod candidates;
 mod explain;
+mod pages;
 mod range;
 
 #[cfg(test)]
 mod tests;
 
+pub use explain::explain;
+pub use pages::Pages;
 pub use range::KeyRange;
 
 /// The way in which a request is executed.
@@ -40,7 +47,7 @@ pub use range::KeyRange;
 pub struct Plan<'a> {
     /// The index that is read; `None` if all documents are read by id.
     pub index: Option<&'a IndexDefinition>,
-    /// Range of the keys that are read. Without an index, [`FindRequest::ids`] is the range.
+    /// Range of the keys that are read. Without an index, the selector determines the [pages](Plan::pages).
     pub range: KeyRange,
     /// Whether the keys are read from the end of the range.
     pub is_descending: bool,
@@ -60,35 +67,43 @@ pub struct UseIndex {
 /// Chooses an index for a request.
 pub fn plan<'a>(
     request: &FindRequest,
-    definitions: &'a [IndexDefinition],
+    definitions: impl IntoIterator<Item = &'a IndexDefinition>,
 ) -> Result<Plan<'a>, Refusal> {
-    let is_named =
-        |index: &IndexDefinition| request.use_index.as_ref().is_some_and(|it| it.means(index));
+    let is_named = |index: &IndexDefinition| request.names(index);
     let usable = definitions
-        .iter()
+        .into_iter()
         .filter(|index| index.filter.is_none() || is_named(index))
-        .filter_map(|index| Some((index, usable_bounds(request, index)?)));
-    let best = usable.min_by_key(|(index, fields)| {
-        let prefix = fields.iter().take_while(|field| field.is_compared).count();
-        (!is_named(index), Reverse(prefix), fields.len(), index.full_name())
-    });
+        .filter_map(|index| Some((index, usability(request, index).ok()?)));
+    let best = usable.min_by_key(|(index, fields)| (!is_named(index), preference(index, fields)));
+    let chosen = best.as_ref().map(|(index, _)| *index);
+    if !request.allow_fallback {
+        check_fallback(request, chosen)?;
+    }
     let is_descending = request.sort.is_descending;
+    let is_ignored = request.use_index.is_some() && !chosen.is_some_and(is_named);
     let Some((index, fields)) = best else {
         if !request.sort.fields.iter().map(|field| &*field.path).all(|path| path == ["_id"]) {
             let reason = "No index exists for this sort, try indexing by the sort fields.";
             return Err(RefusalKind::NoUsableIndex.with_reason(reason));
         }
-        let is_ignored = request.use_index.is_some();
         let range = KeyRange::of(&[]);
         return Ok(Plan { index: None, range, is_descending, fields: Vec::new(), is_ignored });
     };
-    let is_ignored = request.use_index.is_some() && !is_named(index);
-    let range = KeyRange::of(&fields);
+    let range = if request.finds_nothing { KeyRange::none() } else { KeyRange::of(&fields) };
     Ok(Plan { index: Some(index), range, is_descending, fields, is_ignored })
 }
 
+/// Reason why an index is not usable for a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unusable {
+    /// Matching documents can lack a field of the index.
+    Fields,
+    /// The index is not in the sort order.
+    SortOrder,
+}
+
 /// The bounds of the fields of an index, if it is usable for the request.
-fn usable_bounds(request: &FindRequest, index: &IndexDefinition) -> Option<Vec<FieldBounds>> {
+fn usability(request: &FindRequest, index: &IndexDefinition) -> Result<Vec<FieldBounds>, Unusable> {
     let (fields, sort) = (&index.fields.fields, &request.sort.fields);
     let is_in_all = |field: &SortField| {
         sort.iter().any(|sorted| sorted.path == field.path)
@@ -97,11 +112,42 @@ fn usable_bounds(request: &FindRequest, index: &IndexDefinition) -> Option<Vec<F
             || request.selector.requires(field)
     };
     if !fields.iter().all(is_in_all) {
-        return None;
+        return Err(Unusable::Fields);
     }
     let bounds: Vec<_> =
         fields.iter().map(|field| FieldBounds::of(&request.selector, field)).collect();
-    serves(fields, &bounds, sort).then_some(bounds)
+    if serves(fields, &bounds, sort) { Ok(bounds) } else { Err(Unusable::SortOrder) }
+}
+
+/// Number of first fields of an index that the selector compares.
+fn compared_prefix(fields: &[FieldBounds]) -> usize {
+    fields.iter().take_while(|field| field.is_compared).count()
+}
+
+/// Order of usable indexes, the best one first.
+fn preference(
+    index: &IndexDefinition,
+    fields: &[FieldBounds],
+) -> (Reverse<usize>, usize, (DocumentId, String)) {
+    (Reverse(compared_prefix(fields)), fields.len(), index.full_name())
+}
+
+/// Refuses to use another index than the named one, or none. Source: CouchDB's documentation of `allow_fallback`.
+fn check_fallback(request: &FindRequest, chosen: Option<&IndexDefinition>) -> Result<(), Refusal> {
+    match (&request.use_index, chosen) {
+        (None, Some(_)) => Ok(()),
+        (None, None) => {
+            let reason = "There is no index available for this selector.";
+            Err(RefusalKind::NoUsableIndex.with_reason(reason))
+        }
+        (Some(_), Some(index)) if request.names(index) => Ok(()),
+        (Some(named), _) => {
+            let reason = format!(
+                "{named} specified by `use_index` could not be found or it is not suitable."
+            );
+            Err(RefusalKind::InvalidIndex.with_reason(reason))
+        }
+    }
 }
 
 /// Whether the keys of an index are in a sort order.
@@ -115,24 +161,34 @@ fn serves(fields: &[SortField], bounds: &[FieldBounds], sort: &[SortField]) -> b
     rest.len() >= sort.len() && rest.iter().zip(sort).all(|(one, other)| one.path == other.path)
 }
 
+impl FindRequest {
+    /// Whether the request names the index.
+    fn names(&self, index: &IndexDefinition) -> bool {
+        self.use_index.as_ref().is_some_and(|it| it.means(index))
+    }
+}
+
 impl Plan<'_> {
     /// The warning in the response.
     pub fn warning(&self, request: &FindRequest) -> Option<String> {
-        let ignored = request.use_index.as_ref().filter(|_| self.is_ignored).map(|it| {
-            let design = &it.design;
-            match &it.name {
-                None => format!(
-                    "_design/{design} was not used because it does not contain a valid index for this query."
-                ),
-                Some(name) => format!(
-                    "_design/{design}, {name} was not used because it is not a valid index for this query."
-                ),
-            }
+        let ignored = request.use_index.as_ref().filter(|_| self.is_ignored).map(|named| {
+            let reason = match &named.name {
+                None => "it does not contain a valid index for this query",
+                Some(_) => "it is not a valid index for this query",
+            };
+            format!("{named} was not used because {reason}.")
         });
         let unindexed = "No matching index found, create an index to optimize query time.";
         let unindexed = self.index.is_none().then(|| unindexed.to_owned());
         let warnings: Vec<_> = ignored.into_iter().chain(unindexed).collect();
         (!warnings.is_empty()).then(|| warnings.join("\n"))
+    }
+}
+
+impl fmt::Display for UseIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "_design/{}", self.design)?;
+        self.name.iter().try_for_each(|name| write!(f, ", {name}"))
     }
 }
 

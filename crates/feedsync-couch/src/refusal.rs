@@ -41,6 +41,18 @@ pub enum RefusalKind {
     InvalidKey,
     /// A member must be a string.
     InvalidString,
+    /// A member must be true or false.
+    InvalidBoolean,
+    /// A member must be an integer that is not negative.
+    InvalidNonNegativeInteger,
+    /// A member must be an integer greater than zero.
+    InvalidPositiveInteger,
+    /// The bookmark of a page has no meaning for the request.
+    InvalidBookmark,
+    /// The indexes to delete must be an array of names.
+    InvalidBulkDocuments,
+    /// The part of the list of indexes does not exist.
+    InvalidListParameters,
     /// A selector must be an object.
     InvalidSelector,
     /// A sort order must be an array.
@@ -77,6 +89,10 @@ pub enum RefusalKind {
     RangeNotSatisfiable,
     /// The operation is not supported.
     NotImplemented,
+    /// A function of a design document cannot be compiled.
+    Compilation,
+    /// A function of a design document was stopped, or its process failed.
+    FunctionProcess,
     /// The operation timed out, or would.
     Timeout,
     /// The server is temporarily unable to respond.
@@ -100,6 +116,11 @@ impl RefusalKind {
             | Self::MissingKey
             | Self::InvalidKey
             | Self::InvalidString
+            | Self::InvalidBoolean
+            | Self::InvalidNonNegativeInteger
+            | Self::InvalidPositiveInteger
+            | Self::InvalidBookmark
+            | Self::InvalidBulkDocuments
             | Self::InvalidSelector
             | Self::InvalidSort
             | Self::InvalidSortField
@@ -117,7 +138,11 @@ impl RefusalKind {
             Self::BadContentType => 415,
             Self::RangeNotSatisfiable => 416,
             Self::NotImplemented => 501,
-            Self::Timeout | Self::Internal => 500,
+            Self::Compilation
+            | Self::FunctionProcess
+            | Self::Timeout
+            | Self::Internal
+            | Self::InvalidListParameters => 500,
             Self::Unavailable | Self::IndexService => 503,
         }
     }
@@ -137,6 +162,12 @@ impl RefusalKind {
             Self::MissingKey => "missing_required_key",
             Self::InvalidKey => "invalid_key",
             Self::InvalidString => "invalid_string",
+            Self::InvalidBoolean => "invalid_boolean",
+            Self::InvalidNonNegativeInteger => "invalid_non_neg_integer",
+            Self::InvalidPositiveInteger => "invalid_pos_integer",
+            Self::InvalidBookmark => "invalid_bookmark",
+            Self::InvalidBulkDocuments => "invalid_bulk_docs",
+            Self::InvalidListParameters => "invalid_list_index_params",
             Self::InvalidSelector => "invalid_selector_json",
             Self::InvalidSort => "invalid_sort_json",
             Self::InvalidSortField => "invalid_sort_field",
@@ -155,6 +186,8 @@ impl RefusalKind {
             Self::BadContentType => "bad_content_type",
             Self::RangeNotSatisfiable => "requested_range_not_satisfiable",
             Self::NotImplemented => "not_implemented",
+            Self::Compilation => "compilation_error",
+            Self::FunctionProcess => "os_process_error",
             Self::Timeout => "timeout",
             Self::Unavailable => "service_unavailable",
             Self::Internal => "internal_server_error",

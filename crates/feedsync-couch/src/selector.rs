@@ -20,9 +20,14 @@
 //! - `$and $or $nor $not` combine conditions on documents as well as on values. An empty `$or` holds.
 //! - `$default` is the result of a full-text index, and always holds; there is no `$text`.
 //!
-//! A missing field fails every condition except `{"$exists": false}`. `$ne`, `$nin`, `$not` and `$nor` are
-//! pure negations. They hold exactly if `$eq`, `$in` or the negated condition does not, and therefore also if
-//! the field is missing.
+//! A missing field fails every condition except `{"$exists": false}`. This includes negations, because
+//! [`Selector::parse`] moves `$not` and `$nor` down to the tests of values, as CouchDB does:
+//! `{"$not": {"a": {"$gt": 1}}}` is `{"a": {"$lte": 1}}`. `{"$exists": false}` fails, too, if the path leads through
+//! an array without such an element, or through a value that is neither object nor array.
+//!
+//! In the conditions of `$elemMatch`, `$allMatch` and `$keyMapMatch`, CouchDB leaves `$not` where it is. There `$not`
+//! and `$nor` hold exactly if the negated condition does not. In filters of changes this is the meaning of all
+//! negations: see [`Selector::parse_filter`].
 //!
 //! `$regex` matches bytes anywhere in the string, in time linear in its length. It has no back references and
 //! no look-around, and `\w`, `\d` and `\s` are ASCII only.
@@ -30,32 +35,39 @@
 //! Differences from CouchDB:
 //! - Numbers compare by their exact value; CouchDB rounds those with a fraction or an exponent. It compares
 //!   fields named `_id` below `$elemMatch` by code points, too.
-//! - Negations hold for a missing field, and `{"$exists": false}` holds if a path leads through a value that
-//!   is neither object nor array. In CouchDB both fail.
+//! - Negations in filters of changes hold for a missing field. In CouchDB a filter has the meaning of a query.
 //! - `$all` compares numbers by value; CouchDB distinguishes `1` and `1.0`.
+//! - `$beginsWith` compares code points. In CouchDB no combining mark can follow the prefix.
 //! - An empty object in `$and`, `$or`, `$nor` and `$not` matches everything if no field is named. An operator
 //!   on a value is rejected there, where CouchDB would compare the document as a whole.
+//! - `$not` of an empty `$and` or `$or`, or of `$default`, matches nothing. In CouchDB the negation of an empty array
+//!   matches everything, and that of `$default` is an error.
+//! - `$nor` can be used below `$elemMatch`, `$allMatch` and `$keyMapMatch`, where CouchDB fails at evaluation.
 //! - A selector is rejected when it is parsed, not when the first document is examined.
 //!
-//! The work for a document is limited by the size of the selector times that of the document. A selector has at most [`MAX_BYTES`] bytes, [`MAX_CONDITIONS`]
-//! conditions, [`MAX_LEVELS`] levels and [`MAX_PATTERNS`] patterns.
+//! The work for a document is limited by the size of the selector times that of the document. A selector has at most
+//! [`MAX_BYTES`] bytes, [`MAX_CONDITIONS`] conditions, [`MAX_LEVELS`] levels and [`MAX_PATTERNS`] patterns.
+//!
+//! Source: CouchDB's `mango_selector.erl` and `mango_doc.erl`, and their tests.
 
 use feedsync_formats::json::Node;
 
-use crate::collation::{KeyError, Text, push_key, push_text_key};
 use crate::sort::SortField;
-use location::{Location, Value};
-use parse::Parser;
+use location::Location;
+use parse::{Negations, Parser};
 use rule::Rule;
 
 mod bounds;
 mod comparisons;
 mod fields;
+mod hints;
 mod ids;
 mod location;
+mod negation;
 mod normal;
 mod parse;
 mod rule;
+mod subject;
 
 #[cfg(test)]
 mod tests;
@@ -67,48 +79,28 @@ pub use fields::Fields;
 pub use ids::IdRange;
 pub(crate) use parse::path;
 pub(crate) use rule::Relation;
+pub use subject::Subject;
 
-/// A filter of documents.
+/// A condition on documents: a query, or a filter of changes.
 #[derive(Debug, Clone)]
 pub struct Selector {
     rule: Rule,
 }
 
-/// A revision of a document on which a selector is evaluated.
-#[derive(Debug, Clone, Copy)]
-pub struct Subject<'a> {
-    /// Its id, the field `_id`.
-    pub id: &'a str,
-    /// Its revision, the field `_rev`.
-    pub revision: &'a str,
-    /// Whether this revision is a deletion: the field `_deleted`, which is `true` or absent.
-    pub is_deleted: bool,
-    /// All other fields: an object of a checked text.
-    pub body: Node<'a>,
-}
-
-impl<'a> Subject<'a> {
-    /// Appends the key of the field at a path; `None` if there is no such field.
-    pub(crate) fn push_key(
-        &self,
-        out: &mut Vec<u8>,
-        path: &[String],
-    ) -> Option<Result<(), KeyError>> {
-        let begin = Location::Document(self);
-        match path.iter().fold(begin, |place, name| place.field(name)) {
-            Location::Value(Value::Json(node)) => Some(push_key(out, node)),
-            Location::Value(Value::Text(text) | Value::Id(text)) => {
-                Some(push_text_key(out, Text::plain(text)))
-            }
-            _ => None,
-        }
-    }
-}
-
 impl Selector {
-    /// Parses a selector in a checked text.
+    /// Parses the selector of a query in a checked text. A missing field fails negations, too.
     pub fn parse(node: Node<'_>) -> Result<Self, SelectorError> {
-        Parser::read(node).map(|rule| Self { rule })
+        let rule = Parser::read(node, Negations::OfValues)?;
+        Ok(Self { rule: rule.with_negations_at_tests() })
+    }
+
+    /// Parses the selector of a filter of changes in a checked text. There `$ne`, `$nin`, `$not` and `$nor` hold
+    /// exactly if the negated condition does not, and so does `{"$exists": false}`. They hold for a missing field.
+    ///
+    /// A feed of changes must not hide deletions, and most tombstones have no fields. A client whose filter is
+    /// `{"type": {"$ne": "leaf"}}` must receive the deletions of notes.
+    pub fn parse_filter(node: Node<'_>) -> Result<Self, SelectorError> {
+        Parser::read(node, Negations::Pure).map(|rule| Self { rule })
     }
 
     /// Whether the document matches.
@@ -117,7 +109,10 @@ impl Selector {
     }
 
     /// The selector in CouchDB's normal form: `{"a": 1, "b": {"c": 2}}` is
-    /// `{"$and": [{"a": {"$eq": 1}}, {"b.c": {"$eq": 2}}]}`.
+    /// `{"$and": [{"a": {"$eq": 1}}, {"b.c": {"$eq": 2}}]}`, and `{"$not": {"a": {"$gt": 1}}}` is
+    /// `{"a": {"$lte": 1}}`. The negations of a filter are written as `$not` where they are.
+    ///
+    /// The same function parses it again, as a selector that matches the same documents and has the same normal form.
     pub fn normalized(&self) -> String {
         normal::written(&self.rule)
     }

@@ -20,7 +20,8 @@ use feedsync_couch::{DatabaseName, Json};
 use feedsync_store::{Collection, CollectionName, Database, Databases, StoreError};
 
 use crate::database_owner::{COLLECTION_MEMBER, DatabaseOwner, bridged_feed_id};
-use crate::documents::DocumentsError;
+use crate::documents::validation::Author;
+use crate::documents::{DocumentsError, DocumentsWriter};
 use crate::endpoint::Endpoint;
 use crate::error::EndpointError;
 use crate::settings::is_database;
@@ -172,7 +173,8 @@ impl Endpoint {
         &self,
         bridge: &CollectionBridge,
     ) -> Result<BridgeReport, BridgeError> {
-        let pass = BridgePass { endpoint: self, bridge, databases: self.databases() };
+        let (databases, writer) = (self.databases(), self.documents_writer(Author::SERVER));
+        let pass = BridgePass { endpoint: self, bridge, databases, writer };
         let mut progress = pass.progress().await?;
         let mut carried = BridgeReport::default();
         while pass.apply_documents(&mut progress, &mut carried).await? {}
@@ -187,6 +189,7 @@ struct BridgePass<'a> {
     endpoint: &'a Endpoint,
     bridge: &'a CollectionBridge,
     databases: Arc<dyn Databases>,
+    writer: DocumentsWriter,
 }
 
 impl BridgePass<'_> {

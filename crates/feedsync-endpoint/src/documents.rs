@@ -9,6 +9,8 @@ pub mod sequence;
 pub mod show;
 #[cfg(test)]
 mod tests;
+pub mod validation;
+mod writer;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,11 +20,12 @@ use feedsync_couch::{
     Revision, SentAttachment, SentForm, Submission,
 };
 use feedsync_store::{
-    Database, Databases, DatabasesExt as _, DocumentRequest, DocumentWrite, Kind, Moment,
-    StoreError,
+    ChangeNumber, Database, Databases, DatabasesExt as _, DocumentRequest, DocumentWrite, Kind,
+    Moment, StoreError,
 };
 
 pub use purge::purge_documents;
+pub use writer::DocumentsWriter;
 
 use crate::endpoint::Endpoint;
 
@@ -143,51 +146,6 @@ impl Endpoint {
     }
 }
 
-/// Writes documents, if the database still has the same epoch, two thousand in one transaction.
-///
-/// A replicated document ([`Edits::Replicated`]) is refused alone: its result gives the reason, and the
-/// others are written. Among [edits](Edits::New), an invalid document causes its whole transaction to be
-/// refused, as in CouchDB. A conflict is the result of its document alone.
-pub async fn write_documents(
-    databases: &dyn Databases,
-    database: &Database,
-    documents: Vec<NewDocument>,
-    edits: Edits,
-) -> Result<Written, DocumentsError> {
-    let count = documents.len();
-    let (mut prepared, mut refused) = (Vec::with_capacity(count), BTreeMap::new());
-    for (at, document) in documents.into_iter().enumerate() {
-        match prepare(databases, &database.name, document, edits).await {
-            Ok(document) => prepared.push(document),
-            Err(DocumentsError::Refused(refusal)) if edits == Edits::Replicated => {
-                refused.insert(at, refusal);
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    let mut rest = prepared.into_iter();
-    let mut written = Vec::with_capacity(rest.len());
-    loop {
-        let some: Arc<[PreparedDocument]> = rest.by_ref().take(WRITE_BATCH).collect();
-        let mut done = write_prepared(databases, database, Arc::clone(&some), None).await;
-        if let Err(DocumentsError::Refused(refusal)) = &done
-            && refusal.kind == RefusalKind::MissingStub
-        {
-            let elsewhere = stored_elsewhere(databases, &database.name, &some).await?;
-            if !elsewhere.is_empty() || edits == Edits::Replicated {
-                done = write_prepared(databases, database, some, Some(elsewhere)).await;
-            }
-        }
-        written.append(&mut done?);
-        if rest.len() == 0 {
-            break;
-        }
-    }
-    let mut written = written.into_iter();
-    let result = |at| refused.remove(&at).map_or_else(|| written.next(), |it| Some(Err(it)));
-    Ok((0..count).filter_map(result).collect())
-}
-
 /// Checks a document and stores the attachments that it contains.
 async fn prepare(
     databases: &dyn Databases,
@@ -204,13 +162,13 @@ async fn prepare(
     Ok(document)
 }
 
-/// Writes documents in one transaction.
+/// Writes documents in one transaction. Returns the number of the last change that it saw, and the database after it.
 async fn write_prepared(
     databases: &dyn Databases,
     Database { name, epoch, .. }: &Database,
     prepared: Arc<[PreparedDocument]>,
     elsewhere: Option<Elsewhere>,
-) -> Result<Written, DocumentsError> {
+) -> Result<(ChangeNumber, Database, Written), DocumentsError> {
     // Attachments of replicated documents are compared with those of the stored revisions.
     let with_attachments = |document: &PreparedDocument| DocumentRequest {
         id: document.id.clone(),
@@ -223,19 +181,20 @@ async fn write_prepared(
     };
     let wanted: Vec<DocumentRequest> = prepared.iter().map(with_attachments).collect();
     let epoch = *epoch;
-    let (_, outcome) = databases
+    let (database, outcome) = databases
         .decide_documents(name, united(wanted), move |snapshot| {
             if snapshot.database().epoch != epoch {
                 let gone = RefusalKind::NotFound.with_reason("Database does not exist.");
                 return (Vec::new(), Err(gone));
             }
             match decide::decide(snapshot, &prepared, elsewhere.as_ref()) {
-                Ok((writes, written)) => (writes, Ok(written)),
+                Ok((writes, written)) => (writes, Ok((snapshot.database().last, written))),
                 Err(refusal) => (Vec::<DocumentWrite>::new(), Err(refusal)),
             }
         })
         .await?;
-    Ok(outcome?)
+    let (seen, written) = outcome?;
+    Ok((seen, database, written))
 }
 
 /// Lengths of attachments that other documents of the database have.
@@ -300,6 +259,7 @@ struct PreparedDocument {
 }
 
 /// Origin of a revision.
+#[derive(Clone)]
 enum RevisionOrigin {
     /// An edit made here, on a base revision if the document names one.
     Here { base: Option<Revision>, fingerprint: Fingerprint },

@@ -10,6 +10,8 @@ use feedsync_formats::{blobs, without_server_parts};
 use feedsync_store::{Digest, Environment, Identity, Store, StoreError};
 
 use crate::actor::Actor;
+#[cfg(feature = "databases")]
+use crate::documents::validation::{Validation, ValidationFunctions};
 
 /// An endpoint over one incarnation of a store. It is cheap to clone.
 #[derive(Clone)]
@@ -21,12 +23,50 @@ pub struct Endpoint {
     pub(crate) most: Option<NonZeroU64>,
     /// Number of bytes by which a collection may grow.
     pub(crate) growth: Option<u64>,
+    /// Functions of design documents that validate documents.
+    #[cfg(feature = "databases")]
+    pub(crate) validation: Option<Arc<Validation>>,
 }
 
 impl Endpoint {
     /// Creates the endpoint of a store, with a clock and a source of random numbers.
     pub fn new(store: Arc<dyn Store>, environment: Arc<dyn Environment>) -> Self {
-        Self { store, environment, actor: None, most: None, growth: None }
+        Self {
+            store,
+            environment,
+            actor: None,
+            most: None,
+            growth: None,
+            #[cfg(feature = "databases")]
+            validation: None,
+        }
+    }
+
+    /// Asks the functions `validate_doc_update` of databases about each new revision from now on. Without this, they are
+    /// not asked.
+    #[cfg(feature = "databases")]
+    #[must_use]
+    pub fn with_validation(self, functions: Arc<dyn ValidationFunctions>) -> Self {
+        Self { validation: Some(Arc::new(Validation::new(functions))), ..self }
+    }
+
+    /// Asks no functions of databases from now on.
+    #[cfg(feature = "databases")]
+    #[must_use]
+    pub fn without_validation(self) -> Self {
+        Self { validation: None, ..self }
+    }
+
+    /// An endpoint over another view of the store, without the actor and the limits of this one.
+    #[must_use]
+    pub fn over(&self, store: Arc<dyn Store>) -> Self {
+        Self { store, actor: None, most: None, growth: None, ..self.clone() }
+    }
+
+    /// Whether functions that validate documents are asked.
+    #[cfg(feature = "databases")]
+    pub fn validates(&self) -> bool {
+        self.validation.is_some()
     }
 
     /// Returns the underlying store, for programs that put an endpoint together. Everything else uses the

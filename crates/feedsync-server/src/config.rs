@@ -14,7 +14,7 @@ use crate::configuration::declare::settings;
 use crate::configuration::kinds::{
     Bytes, Count, CountOrZero, File, ListOf, Network, Optional, Socket, Span, Text,
 };
-use crate::configuration::values::{Audience, ForwardedBy, Level, LogFormat, StoreAddress};
+use crate::configuration::values::{Audience, ForwardedBy, Level, LogFormat, StoreAddress, Switch};
 use crate::http::address::{Origin, ProxyAddress, PublicBase};
 
 settings! {
@@ -61,6 +61,9 @@ settings! {
         /// Directory with the built package for web pages (`packages/bitsy/dist`), which is served below `/bitsy/`. By
         /// default the hub serves the package that is installed with the program, if there is one.
         web_package: Option<PathBuf> as Optional<File> = None;
+        /// Whether functions of design documents are executed: `on` or `off`. With `off`, `validate_doc_update` does not
+        /// protect documents.
+        functions: Switch as Text = Switch::On;
         /// Audience of `/metrics`: `administrators` or `public`.
         metrics: Audience as Text = Audience::Administrators;
         /// Time for which browsers that used https use only https for the host name of the hub, on all ports

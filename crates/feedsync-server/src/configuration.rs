@@ -20,7 +20,7 @@ use crate::config::{Config, Limits, Log, Tls};
 pub use reference::{as_toml, reference};
 pub use values::{
     Audience, AudienceError, ForwardedBy, ForwardedByError, Level, LevelError, LogFormat,
-    LogFormatError, StoreAddress, StoreAddressError,
+    LogFormatError, StoreAddress, StoreAddressError, Switch, SwitchError,
 };
 
 /// One setting.

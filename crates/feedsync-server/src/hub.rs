@@ -13,7 +13,9 @@ use tokio::sync::{Mutex, OnceCell, Semaphore, watch};
 use crate::access::Access;
 use crate::collections::live::Live;
 use crate::config::Config;
+use crate::configuration::Switch;
 use crate::couch::compactions::RunningCompactions;
+use crate::couch::index_builds::IndexBuilds;
 use crate::couch::known::KnownRevisions;
 use crate::http::clients::Clients;
 use crate::http::counters::{Metrics, TimedStore, Timings};
@@ -77,6 +79,10 @@ pub(crate) struct Shared {
     pub(crate) revisions: KnownRevisions,
     /// Running compactions of databases.
     pub(crate) compacting: RunningCompactions,
+    /// Running builds of indexes of databases.
+    pub(crate) index_builds: IndexBuilds,
+    /// Lock that is held while the indexes of a database are counted and one is created.
+    pub(crate) index_creation: Arc<Mutex<()>>,
     /// Slots for event streams.
     pub(crate) followers: Arc<Semaphore>,
     /// Usage of each client.
@@ -108,7 +114,11 @@ impl Hub {
         let HubParts { endpoint, newsreading, local_proof } = served;
         let timings = Arc::new(Timings::default());
         let store = TimedStore { store: Arc::clone(endpoint.store()), timings: timings.clone() };
-        let endpoint = Endpoint::new(Arc::new(store), Arc::clone(endpoint.environment()));
+        let endpoint = endpoint.over(Arc::new(store));
+        let endpoint = match config.functions {
+            Switch::On => endpoint,
+            Switch::Off => endpoint.without_validation(),
+        };
         let clients = Clients::new(config.limits);
         Self(Arc::new(Shared {
             access: Arc::new(Access::new(endpoint.clone(), &config)),
@@ -127,6 +137,8 @@ impl Hub {
             response_cache: ResponseCache::new(),
             revisions: KnownRevisions::new(),
             compacting: RunningCompactions::default(),
+            index_builds: IndexBuilds::default(),
+            index_creation: Arc::default(),
             followers: Arc::new(Semaphore::new(config.limits.followers)),
             collections: Arc::default(),
             newsreading,

@@ -14,6 +14,7 @@ mod collections;
 mod config;
 pub mod configuration;
 mod couch;
+pub mod functions;
 mod http;
 mod hub;
 mod logs;

@@ -6,6 +6,8 @@
 
 mod contract;
 mod decision;
+#[cfg(feature = "queries")]
+pub(crate) mod indexing;
 mod reading;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub(crate) mod sweep;
@@ -19,6 +21,8 @@ pub use contract::{Databases, DatabasesExt};
 pub use decision::{
     DecideDocuments, DocumentEntry, DocumentRequest, DocumentWrite, DocumentsSnapshot, StoredBody,
 };
+#[cfg(feature = "queries")]
+pub use indexing::{IndexId, IndexPage, IndexRange, Indexes, MAX_INDEXES, StoredIndex};
 pub(crate) use reading::PageBudget;
 pub use reading::{
     DocumentChanges, DocumentPage, DocumentRange, Kind, LoadedDocument, MAX_COUNTED,

@@ -115,6 +115,8 @@ pub use database::{
     Kind, LoadedDocument, LocalDocument, MAX_COUNTED, MAX_KIND_BYTES, REVISIONS_KEPT, SelectBodies,
     SkipKind, StoredBody, StoredDocument,
 };
+#[cfg(feature = "queries")]
+pub use database::{IndexId, IndexPage, IndexRange, Indexes, MAX_INDEXES, StoredIndex};
 pub use decision::{Decide, Entry, Put, Snapshot, Write};
 pub use environment::{Environment, SystemEnvironment};
 pub use error::StoreError;

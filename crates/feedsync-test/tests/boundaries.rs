@@ -60,6 +60,25 @@ fn clients_aggregator_and_library_use_the_endpoint_and_not_its_store() {
     }
 }
 
+/// Documents are written by `feedsync_endpoint::documents` alone, which checks rights and asks functions that validate them.
+#[test]
+fn documents_are_written_in_one_place() {
+    let owners = [
+        "feedsync-store/",
+        "feedsync-endpoint/src/documents",
+        "feedsync-server/src/http/counters/",
+    ];
+    let mut found = 0;
+    for Source { path, text } in sources("") {
+        let is_test = path.split(['/', '.']).any(|part| part == "tests");
+        let writes = text.contains("decide_documents(") || text.contains("update_documents(");
+        let is_owner = owners.iter().any(|owner| path.starts_with(owner));
+        assert!(is_test || !writes || is_owner, "{path}");
+        found += usize::from(writes && !is_test);
+    }
+    assert!(found > 3, "{found} files write documents");
+}
+
 /// Content of items is parsed before it can be published: only parsers, and stores whose rows hold what was parsed,
 /// make a payload of a bare text. Everything else calls `feedsync_formats::read_payload`.
 #[test]

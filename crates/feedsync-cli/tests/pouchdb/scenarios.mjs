@@ -23,6 +23,7 @@ import './filters.mjs';
 import './feeds.mjs';
 import './remote.mjs';
 import './bulk.mjs';
+import './queries.mjs';
 import './values.mjs';
 import './checkpoints.mjs';
 import './restarts.mjs';

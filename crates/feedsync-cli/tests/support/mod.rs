@@ -265,6 +265,11 @@ impl Hub {
         Self { child, url }
     }
 
+    /// Number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn notes(&self) -> String {
         format!("{}/collections/notes", self.url)
     }

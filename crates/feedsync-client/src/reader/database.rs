@@ -11,7 +11,8 @@ use std::ops::Bound;
 use feedsync_couch::{Body, DatabaseName, DocumentId, Revision, Submission};
 use feedsync_endpoint::Endpoint;
 use feedsync_endpoint::documents::leaves;
-use feedsync_endpoint::documents::{Edits, NewDocument, write_documents};
+use feedsync_endpoint::documents::validation::Author;
+use feedsync_endpoint::documents::{Edits, NewDocument};
 use feedsync_reading_state::{
     DocumentError, FeedAddress, FeedState, ReaderState, document_id, read_documents, write_document,
 };
@@ -37,6 +38,7 @@ impl StoredReader {
         name: &DatabaseName,
     ) -> Result<ReaderJoin, ReaderJoinError> {
         let databases = endpoint.databases();
+        let writer = endpoint.documents_writer(Author::SERVER);
         databases.create_database(name, None).await?;
         let database = databases.database(name).await?;
         let database = database.ok_or_else(|| StoreError::NoDatabase(name.clone()))?;
@@ -89,7 +91,7 @@ impl StoredReader {
         }
         for some in news.chunks(PAGE) {
             // Refused documents were changed in the meantime, and are merged the next time.
-            write_documents(&*databases, &database, some.to_vec(), Edits::New).await?;
+            writer.write(&database, some.to_vec(), Edits::New).await?;
         }
         Ok(done)
     }

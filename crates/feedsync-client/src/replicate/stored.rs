@@ -16,7 +16,8 @@ use feedsync_endpoint::Endpoint;
 use feedsync_endpoint::documents::difference::find_missing;
 use feedsync_endpoint::documents::leaves::Leaves;
 use feedsync_endpoint::documents::show::{AttachmentContents, DocumentOptions};
-use feedsync_endpoint::documents::{Edits, NewDocument, filter, sequence, write_documents};
+use feedsync_endpoint::documents::validation::Author;
+use feedsync_endpoint::documents::{DocumentsWriter, Edits, NewDocument, filter, sequence};
 use feedsync_store::{Database, Databases, LocalDocument, SelectBodies, StoreError};
 use tokio::sync::OnceCell;
 
@@ -29,6 +30,7 @@ const PAGE_BYTES: u64 = 8 << 20;
 pub struct StoredDatabase {
     endpoint: Endpoint,
     databases: Arc<dyn Databases>,
+    writer: DocumentsWriter,
     name: DatabaseName,
     opened: OnceCell<Database>,
 }
@@ -37,7 +39,8 @@ impl StoredDatabase {
     /// Creates a replica; whether the database exists is checked when it is opened.
     pub fn new(endpoint: Endpoint, name: DatabaseName) -> Self {
         let databases = endpoint.databases();
-        Self { endpoint, databases, name, opened: OnceCell::new() }
+        let writer = endpoint.documents_writer(Author::SERVER);
+        Self { endpoint, databases, writer, name, opened: OnceCell::new() }
     }
 
     fn refused(&self, refusal: Refusal) -> ReplicationError {
@@ -252,7 +255,7 @@ impl Replica for StoredDatabase {
             };
             new.push(read().map_err(|it| self.refused(it))?);
         }
-        let written = write_documents(&*self.databases, &database, new, Edits::Replicated).await;
+        let written = self.writer.write(&database, new, Edits::Replicated).await;
         let written = written.map_err(|error| ReplicationError::from((error, &*self.shown())))?;
         let refused = documents.iter().zip(written).filter_map(|(document, done)| {
             let refusal = done.err()?;

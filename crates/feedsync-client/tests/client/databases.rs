@@ -16,7 +16,8 @@ use feedsync_couch::replication::RejectedDocument;
 use feedsync_couch::{DatabaseName, DocumentId, Json, Revision, Submission};
 use feedsync_endpoint::Endpoint;
 use feedsync_endpoint::documents::leaves::{self, Leaves};
-use feedsync_endpoint::documents::{Edits, NewDocument, write_documents};
+use feedsync_endpoint::documents::validation::Author;
+use feedsync_endpoint::documents::{Edits, NewDocument};
 use feedsync_server::{Config, serve};
 use feedsync_store::conformance::TestEnvironment;
 use feedsync_store::{ChangeNumber, EndpointName, Environment, LoadedDocument, MemoryStore};
@@ -83,7 +84,8 @@ impl Shelf {
         let sent = Submission::read(json.root()).unwrap();
         let id = sent.id.clone().unwrap();
         let new = NewDocument { id, sent, followed: BTreeMap::new() };
-        let written = write_documents(&*databases, &database, vec![new], edits).await.unwrap();
+        let writer = self.endpoint.documents_writer(Author::SERVER);
+        let written = writer.write(&database, vec![new], edits).await.unwrap();
         written.into_iter().next().unwrap().ok()
     }
 

@@ -3,17 +3,18 @@
 //! A key begins with the tag of its kind. Strings end with a zero byte, which no sort key contains; arrays and
 //! objects end with one, too, which is less than any tag. So no key is a prefix of another one, and the keys of
 //! several values can be joined.
-
-use std::convert::Infallible;
+//!
+//! A key that exceeds [`MAX_KEY_BYTES`] is cut off there. Therefore two different values can have the same key if it
+//! has this length, but keys are never in the opposite order of their values.
 
 use feedsync_formats::json::{Kind, Node};
-use thiserror::Error;
+use icu_collator::CollationKeySink;
 
 use super::{COLLATOR, Text, number};
 use crate::json::MAX_DEPTH;
 
 /// Maximum size of a key or of several joined keys, in bytes. CouchDB has no such limit.
-pub const MAX_KEY_BYTES: usize = 64 << 10;
+pub const MAX_KEY_BYTES: usize = 1_024;
 
 /// Version of the keys. It changes when the order of strings changes, which new versions of Unicode cause. Stored
 /// keys of another version must be computed again.
@@ -30,73 +31,82 @@ const STRING: u8 = 7;
 const ARRAY: u8 = 8;
 const OBJECT: u8 = 9;
 
-/// Why a value has no key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum KeyError {
-    /// The key exceeds [`MAX_KEY_BYTES`].
-    #[error("the key of an index can have at most {MAX_KEY_BYTES} bytes")]
-    TooLong,
-    /// The value exceeds [`MAX_DEPTH`].
-    #[error("the value of an index can have at most {MAX_DEPTH} levels")]
-    TooDeep,
-}
+/// The key has its maximum size.
+struct Full;
 
 /// Returns the key of a value of a checked text. Keys are in the order in which [`compare`](super::compare) has
 /// the values, and are equal if it has them equal.
-pub fn key(value: Node<'_>) -> Result<Vec<u8>, KeyError> {
+pub fn key(value: Node<'_>) -> Vec<u8> {
     let mut out = Vec::new();
-    push_key(&mut out, value)?;
-    Ok(out)
+    push_key(&mut out, value);
+    out
 }
 
 /// Appends the key of a value to the keys before it. The limit applies to all of them together.
-///
-/// After an error the appended bytes are of no use.
-pub fn push_key(out: &mut Vec<u8>, value: Node<'_>) -> Result<(), KeyError> {
-    if value.is_deeper_than(MAX_DEPTH) {
-        return Err(KeyError::TooDeep);
-    }
-    push_value(out, value)
+pub fn push_key(out: &mut Vec<u8>, value: Node<'_>) {
+    cut_off(out, |out| push_value(out, value, MAX_DEPTH));
 }
 
 /// Appends the key of a string.
-pub(crate) fn push_text_key(out: &mut Vec<u8>, text: Text<'_>) -> Result<(), KeyError> {
-    out.push(STRING);
-    let text = text.decoded();
-    if text.len() > MAX_KEY_BYTES {
-        return Err(KeyError::TooLong);
-    }
-    let written: Result<(), Infallible> = COLLATOR.write_sort_key_to(&text, out);
-    match written {
-        Ok(()) => out.push(END),
-    }
-    check(out)
+pub(crate) fn push_text_key(out: &mut Vec<u8>, text: Text<'_>) {
+    cut_off(out, |out| push_text(out, text));
 }
 
-fn push_value(out: &mut Vec<u8>, value: Node<'_>) -> Result<(), KeyError> {
+fn cut_off(out: &mut Vec<u8>, push: impl FnOnce(&mut Vec<u8>) -> Result<(), Full>) {
+    if out.len() < MAX_KEY_BYTES {
+        let (Ok(()) | Err(Full)) = push(out);
+        out.truncate(MAX_KEY_BYTES);
+    }
+}
+
+/// Appends the key of a value that has at most this number of levels. Deeper values are not in documents.
+fn push_value(out: &mut Vec<u8>, value: Node<'_>, levels: usize) -> Result<(), Full> {
+    let inner = levels.checked_sub(1).ok_or(Full);
     match value.kind() {
         Kind::Null => out.push(NULL),
         Kind::Boolean => out.push(if value.raw() == "true" { TRUE } else { FALSE }),
         Kind::Number => number::push_key(out, value.raw()),
-        Kind::String => push_text_key(out, Text::of(value))?,
+        Kind::String => push_text(out, Text::of(value))?,
         Kind::Array => {
             out.push(ARRAY);
-            value.elements().try_for_each(|element| push_value(out, element))?;
+            let levels = inner?;
+            value.elements().try_for_each(|element| push_value(out, element, levels))?;
             out.push(END);
         }
         Kind::Object => {
             out.push(OBJECT);
+            let levels = inner?;
             for member in value.members() {
-                push_text_key(out, Text::quoted(member.quoted()))?;
-                push_value(out, member.value)?;
+                push_text(out, Text::quoted(member.quoted()))?;
+                push_value(out, member.value, levels)?;
             }
             out.push(END);
         }
     }
-    check(out)
+    if out.len() < MAX_KEY_BYTES { Ok(()) } else { Err(Full) }
 }
 
-fn check(out: &[u8]) -> Result<(), KeyError> {
-    if out.len() > MAX_KEY_BYTES { Err(KeyError::TooLong) } else { Ok(()) }
+fn push_text(out: &mut Vec<u8>, text: Text<'_>) -> Result<(), Full> {
+    out.push(STRING);
+    COLLATOR.write_sort_key_to(&text.decoded(), &mut Limited(out))?;
+    out.push(END);
+    Ok(())
+}
+
+/// Ends the computation of a sort key when the key has its maximum size.
+struct Limited<'a>(&'a mut Vec<u8>);
+
+impl CollationKeySink for Limited<'_> {
+    type Error = Full;
+    type State = ();
+    type Output = ();
+
+    fn write(&mut self, (): &mut (), bytes: &[u8]) -> Result<(), Full> {
+        self.0.extend_from_slice(bytes);
+        if self.0.len() < MAX_KEY_BYTES { Ok(()) } else { Err(Full) }
+    }
+
+    fn finish(&mut self, (): ()) -> Result<(), Full> {
+        Ok(())
+    }
 }

@@ -27,7 +27,8 @@ impl IndexDefinition {
             .collect()
     }
 
-    fn of_view(design: DocumentId, name: String, view: Node<'_>) -> Option<Self> {
+    /// The index of a [view](Self::view); `None` if the view is not an index.
+    pub fn of_view(design: DocumentId, name: String, view: Node<'_>) -> Option<Self> {
         let map = view.member("map")?.value;
         let fields = map.member("fields").filter(|it| it.value.kind() == Kind::Object)?;
         let fields = Sort::read_stored(fields.value).ok()?;
@@ -87,7 +88,9 @@ impl Listing<'_> {
          \"def\":{\"fields\":[{\"_id\":\"asc\"}]}}";
 
     /// Writes the response. `skip` and `limit` select a part of the list, which is in the order of names.
-    pub fn written(&self, skip: usize, limit: usize) -> String {
+    pub fn written(&self, skip: u64, limit: u64) -> String {
+        let usize_of = |number| usize::try_from(number).unwrap_or(usize::MAX);
+        let (skip, limit) = (usize_of(skip), usize_of(limit));
         let mut indexes: Vec<_> = self.0.iter().collect();
         indexes.sort_by_key(|index| index.full_name());
         let listed = indexes.iter().map(|index| index.listed());
@@ -98,24 +101,12 @@ impl Listing<'_> {
     }
 }
 
-/// The body of a design document without an index. `None` if the document contains nothing else and must be
-/// deleted. If there is no such index, the error is 404.
-pub fn without_index(body: Node<'_>, name: &str) -> Result<Option<String>, Refusal> {
-    let views = body.member("views").map(|views| views.value).filter(|_| is_query(body));
-    if views.and_then(|views| views.member(name)).is_none() {
-        return Err(Refusal::missing());
-    }
-    let left = with_view(body, name, None);
-    let is_empty = Node::root(&left).members().all(|member| member.name == "language");
-    Ok(Some(left).filter(|_| !is_empty))
-}
-
-fn is_query(body: Node<'_>) -> bool {
+pub(super) fn is_query(body: Node<'_>) -> bool {
     body.member("language").and_then(|it| text(it.value)).as_deref() == Some(LANGUAGE)
 }
 
 /// The body of a design document with a view in the place of the one of this name, or without it.
-fn with_view(body: Node<'_>, name: &str, view: Option<&str>) -> String {
+pub(super) fn with_view(body: Node<'_>, name: &str, view: Option<&str>) -> String {
     let old = body.member("views").map(|views| views.value);
     let others = old.into_iter().flat_map(Node::members).filter(|other| other.name != name);
     let mut views: Vec<String> = others.map(|other| other.raw().into()).collect();

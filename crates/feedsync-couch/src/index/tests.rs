@@ -5,7 +5,7 @@ fn read(sent: &str) -> Result<IndexDefinition, Refusal> {
     IndexDefinition::read(Node::root(sent))
 }
 
-fn key_of(index: &IndexDefinition, id: &str, body: &str) -> Result<Option<Vec<u8>>, KeyError> {
+fn key_of(index: &IndexDefinition, id: &str, body: &str) -> Option<Vec<u8>> {
     let body = Node::root(body);
     index.key(&Subject { id, revision: "1-a", is_deleted: false, body })
 }
@@ -148,19 +148,19 @@ fn an_index_has_documents_with_all_its_fields() {
     let index =
         read(r#"{"index":{"fields":["a.b","_id"],"partial_filter_selector":{"c":{"$gt":1}}}}"#);
     let index = index.unwrap();
-    let found = key_of(&index, "i", r#"{"a":{"b":null},"c":2}"#).unwrap().unwrap();
-    let expected = [key(Node::root("null")), key(Node::root("\"i\""))].map(Result::unwrap).concat();
+    let found = key_of(&index, "i", r#"{"a":{"b":null},"c":2}"#).unwrap();
+    let expected = [key(Node::root("null")), key(Node::root("\"i\""))].concat();
     assert_eq!(found, expected);
     for (id, body) in [
         ("i", r#"{"a":{},"c":2}"#),
         ("i", r#"{"a":{"b":1},"c":1}"#),
         ("_design/i", r#"{"a":{"b":1},"c":2}"#),
     ] {
-        assert_eq!(key_of(&index, id, body), Ok(None), "{id} {body}");
+        assert_eq!(key_of(&index, id, body), None, "{id} {body}");
     }
     let body = Node::root(r#"{"a":{"b":1},"c":2}"#);
     let deleted = Subject { id: "i", revision: "1-a", is_deleted: true, body };
-    assert_eq!(index.key(&deleted), Ok(None));
+    assert_eq!(index.key(&deleted), None);
     let long = format!(r#"{{"a":{{"b":"{}"}},"c":2}}"#, "x".repeat(MAX_KEY_BYTES));
-    assert_eq!(key_of(&index, "i", &long), Err(KeyError::TooLong));
+    assert_eq!(key_of(&index, "i", &long).unwrap().len(), MAX_KEY_BYTES);
 }

@@ -2,37 +2,76 @@
 
 use std::ops::Bound;
 
-use super::{FindRequest, Plan};
-use crate::index::Listing;
+use super::{FindRequest, Plan, candidates, plan};
+use crate::find::ReplicaOptions;
+use crate::index::{IndexDefinition, Listing};
 use crate::json::quoted;
+use crate::refusal::{Refusal, RefusalKind};
 
 /// Stands for the value after all values.
 const MAX: &str = "\"<MAX>\"";
 
-impl Plan<'_> {
-    /// Writes the response to `_explain`: the index, the request with its default values, and the range that is read
-    /// (`mrargs`).
-    ///
-    /// Source: CouchDB's documentation of `/{db}/_explain`. `index_candidates` and `selector_hints` are left out.
-    pub fn explain(&self, database: &str, request: &FindRequest) -> String {
-        let index = self.index.map_or_else(|| Listing::ALL_DOCUMENTS.into(), |it| it.listed());
-        let fields: Vec<_> = request.fields.names().map(|name| quoted(&name)).collect();
-        let fields = format!("[{}]", fields.join(","));
-        let (limit, skip) = (request.limit, request.skip);
-        format!(
-            "{{\"dbname\":{},\"index\":{index},\"partitioned\":false,\"selector\":{},\"opts\":{},\"limit\":{limit},\
-             \"skip\":{skip},\"fields\":{fields},\"mrargs\":{},\"covering\":false}}\n",
-            quoted(database),
-            request.selector.normalized(),
-            options(request, &fields),
-            self.arguments(request),
-        )
-    }
+/// Writes the response to `_explain`: the chosen index, the request with its default values, the other indexes with the
+/// reasons against them, and the range that is read (`mrargs`). If no index supports the sort order, the index is
+/// `null`.
+///
+/// Source: CouchDB's documentation of `/{db}/_explain`.
+pub fn explain(
+    database: &str,
+    request: &FindRequest,
+    definitions: &[IndexDefinition],
+) -> Result<String, Refusal> {
+    let plan = match plan(request, definitions) {
+        Ok(plan) => Some(plan),
+        Err(refusal) if refusal.kind == RefusalKind::NoUsableIndex && request.allow_fallback => {
+            None
+        }
+        Err(refusal) => return Err(refusal),
+    };
+    let index = plan.as_ref().map(|plan| match plan.index {
+        Some(index) => index.listed(),
+        None => Listing::ALL_DOCUMENTS.into(),
+    });
+    let read = plan.as_ref().map(|plan| {
+        // Documents are always read, so that no index covers a request.
+        format!(",\"mrargs\":{},\"covering\":false", plan.arguments(request))
+    });
+    let fields: Vec<_> = request.fields.names().map(|name| quoted(&name)).collect();
+    let fields = format!("[{}]", fields.join(","));
+    Ok(format!(
+        "{{\"dbname\":{},\"index\":{},\"partitioned\":false,\"selector\":{},\"opts\":{},\"limit\":{},\"skip\":{},\
+         \"fields\":{fields},\"index_candidates\":{},\"selector_hints\":[{}]{}}}\n",
+        quoted(database),
+        index.as_deref().unwrap_or("null"),
+        request.selector.normalized(),
+        options(request, &fields),
+        request.limit,
+        request.skip,
+        candidates::written(request, definitions, plan.as_ref()),
+        hints(request),
+        read.unwrap_or_default(),
+    ))
+}
 
+/// The fields of the selector that indexes can and cannot support.
+fn hints(request: &FindRequest) -> String {
+    let fields = request.selector.fields();
+    let listed = |fields: Vec<&String>| {
+        fields.iter().map(|field| quoted(field)).collect::<Vec<_>>().join(",")
+    };
+    format!(
+        "{{\"type\":\"json\",\"indexable_fields\":[{}],\"unindexable_fields\":[{}]}}",
+        listed(fields.indexable.iter().collect()),
+        listed(fields.all.difference(&fields.indexable).collect()),
+    )
+}
+
+impl Plan<'_> {
     fn arguments(&self, request: &FindRequest) -> String {
         let lower = self.fields.iter().map_while(|field| Some(&*field.lower.as_ref()?.value));
         let upper = self.fields.iter().map_while(|field| Some(&*field.upper.as_ref()?.value));
         let (lower, upper) = match self.index {
+            None if request.finds_nothing => ("null".into(), "null".into()),
             None => {
                 let ids = request.selector.ids();
                 let (lower, upper) = (id(&ids.lower), id(&ids.upper));
@@ -50,9 +89,10 @@ impl Plan<'_> {
             false => (lower, upper, "fwd"),
         };
         let conflicts = if request.conflicts { "true" } else { "\"undefined\"" };
+        let (stable, update) = (request.replicas.stable, request.replicas.update);
         format!(
             "{{\"include_docs\":true,\"view_type\":\"map\",\"reduce\":false,\"partition\":null,\"start_key\":{start},\
-             \"end_key\":{end},\"direction\":\"{direction}\",\"stable\":false,\"update\":true,\"conflicts\":{conflicts}}}"
+             \"end_key\":{end},\"direction\":\"{direction}\",\"stable\":{stable},\"update\":{update},\"conflicts\":{conflicts}}}"
         )
     }
 }
@@ -69,14 +109,18 @@ fn options(request: &FindRequest, fields: &str) -> String {
     let named: Vec<_> = named.flatten().map(|name| quoted(name)).collect();
     let mut sort = String::new();
     request.sort.push_members(&mut sort, ",");
+    let ReplicaOptions { r, update, stable, stale } = request.replicas;
+    let stale = if stale { "\"ok\"" } else { "false" };
     format!(
         "{{\"use_index\":[{}],\"bookmark\":{},\"limit\":{},\"skip\":{},\"sort\":{{{sort}}},\"fields\":{fields},\
-         \"partition\":\"\",\"r\":1,\"conflicts\":{},\"stale\":false,\"update\":true,\"stable\":false,\
-         \"execution_stats\":false}}",
+         \"partition\":\"\",\"r\":{r},\"conflicts\":{},\"stale\":{stale},\"update\":{update},\"stable\":{stable},\
+         \"execution_stats\":{},\"allow_fallback\":{}}}",
         named.join(","),
-        quoted(&request.bookmark),
+        quoted(&request.position.bookmark()),
         request.limit,
         request.skip,
         request.conflicts,
+        request.execution_stats,
+        request.allow_fallback,
     )
 }

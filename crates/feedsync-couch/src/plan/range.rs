@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use feedsync_formats::json::Node;
 
-use crate::collation::key;
+use crate::collation::{MAX_KEY_BYTES, key};
 use crate::selector::{Relation, Selector};
 use crate::sort::SortField;
 
@@ -22,6 +22,11 @@ pub struct KeyRange {
 }
 
 impl KeyRange {
+    /// The empty range.
+    pub fn none() -> Self {
+        Self { start: Vec::new(), end: Vec::new() }
+    }
+
     /// Whether the key is in the range.
     pub fn contains(&self, key: &[u8]) -> bool {
         self.start.as_slice() <= key && key < self.end.as_slice()
@@ -35,26 +40,39 @@ impl KeyRange {
     /// The range of an index whose fields have these bounds.
     pub(super) fn of(fields: &[FieldBounds]) -> Self {
         if fields.iter().any(FieldBounds::is_contradiction) {
-            return Self { start: Vec::new(), end: Vec::new() };
+            return Self::none();
         }
         let mut start = Vec::new();
         for bound in fields.iter().map_while(|field| field.lower.as_ref()) {
-            start.extend_from_slice(&bound.key);
-            if !bound.is_inclusive {
+            let is_cut_off = push(&mut start, bound);
+            if !bound.is_inclusive && !is_cut_off {
                 start.push(AFTER_KEYS);
+            }
+            if !bound.is_inclusive || is_cut_off {
                 break;
             }
         }
         let mut end = Vec::new();
         for bound in fields.iter().map_while(|field| field.upper.as_ref()) {
-            end.extend_from_slice(&bound.key);
-            if !bound.is_inclusive {
+            let is_cut_off = push(&mut end, bound);
+            if !bound.is_inclusive && !is_cut_off {
                 return Self { start, end };
+            }
+            if is_cut_off {
+                break;
             }
         }
         end.push(AFTER_KEYS);
         Self { start, end }
     }
+}
+
+/// Appends the key of a bound. Returns whether the joined keys are cut off, as those in the index are. Then documents
+/// with these keys can be on both sides of the bound.
+fn push(keys: &mut Vec<u8>, bound: &Bound) -> bool {
+    keys.extend_from_slice(&bound.key);
+    keys.truncate(MAX_KEY_BYTES);
+    keys.len() == MAX_KEY_BYTES
 }
 
 /// The bounds that a selector sets for the values of a field.
@@ -92,10 +110,11 @@ impl FieldBounds {
         bounds
     }
 
-    /// Takes a comparison into account. A value without a key leaves the bounds as they are.
+    /// Takes a comparison into account.
     fn narrow(&mut self, relation: Relation, operand: Node<'_>) {
-        let Ok(key) = key(operand) else { return };
-        let is_inclusive = !matches!(relation, Relation::Less | Relation::Greater);
+        let key = key(operand);
+        let is_inclusive =
+            !matches!(relation, Relation::Less | Relation::Greater) || key.len() == MAX_KEY_BYTES;
         let bound = Bound { key, is_inclusive, value: operand.raw().into() };
         if !matches!(relation, Relation::Less | Relation::AtMost) {
             tighten(&mut self.lower, bound.clone(), Ordering::Greater);

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use feedsync_formats::json::{Kind, Node};
 
-use super::Subject;
+use super::subject::Subject;
 use crate::collation::{Text, compare};
 
 /// Location on which a rule is evaluated.
@@ -18,8 +18,11 @@ pub(super) enum Location<'a> {
     Lacking(&'a [String]),
     /// A value.
     Value(Value<'a>),
-    /// A missing value.
+    /// A missing value: an object on the path lacks the next name.
     Missing,
+    /// A missing value whose path leads through an array without such an index, or through a value that is neither
+    /// object nor array.
+    BadPath,
     /// An unknown value.
     Unknown,
 }
@@ -50,16 +53,20 @@ impl<'a> Location<'a> {
                 kind.map_or(Self::Missing, |kind| Self::Value(Value::Text(kind)))
             }
             Self::Lacking([first, rest @ ..]) if first == name => match rest {
+                // A bad path passes no condition that a missing value fails.
                 [] => Self::Missing,
                 _ => Self::Lacking(rest),
             },
             Self::OfType(_) | Self::Lacking(_) | Self::Unknown => Self::Unknown,
-            Self::Value(Value::Json(node)) => Self::of(match node.kind() {
-                Kind::Object => member(node, name),
-                Kind::Array => name.parse().ok().and_then(|index| node.elements().nth(index)),
-                _ => None,
-            }),
-            Self::Value(Value::Text(_) | Value::Id(_)) | Self::Missing => Self::Missing,
+            Self::Value(Value::Json(node)) if node.kind() == Kind::Object => {
+                Self::of(member(node, name))
+            }
+            Self::Value(Value::Json(node)) if node.kind() == Kind::Array => {
+                let element = name.parse().ok().and_then(|index| node.elements().nth(index));
+                element.map_or(Self::BadPath, |element| Self::Value(Value::Json(element)))
+            }
+            Self::Value(_) | Self::BadPath => Self::BadPath,
+            Self::Missing => Self::Missing,
         }
     }
 

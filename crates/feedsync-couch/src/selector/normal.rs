@@ -28,21 +28,11 @@ fn push(out: &mut String, rule: &Rule, path: &[&str]) {
             let names = names.iter().map(String::as_str);
             push(out, rule, &path.iter().copied().chain(names).collect::<Vec<_>>());
         }
-        Rule::Not(rule) => match &**rule {
-            Rule::Field(..) | Rule::All(_) | Rule::Any(_) | Rule::Not(_) => {
-                out.push_str("{\"$not\":");
-                push(out, rule, path);
-                out.push('}');
-            }
-            Rule::Test(Test::Relation(Relation::Equal, operand)) => {
-                push_test(out, path, "$ne", operand.node().raw());
-            }
-            Rule::Test(Test::In(operand)) => push_test(out, path, "$nin", operand.node().raw()),
-            Rule::Test(test) => {
-                let (operator, argument) = parts(test);
-                push_test(out, path, "$not", &format!("{{\"{operator}\":{argument}}}"));
-            }
-        },
+        Rule::Not(rule) => {
+            out.push_str("{\"$not\":");
+            push(out, rule, path);
+            out.push('}');
+        }
         Rule::Test(test) => {
             let (operator, argument) = parts(test);
             push_test(out, path, operator, &argument);
@@ -109,5 +99,13 @@ fn parts(test: &Test) -> (&'static str, String) {
         Test::Element(rule) => ("$elemMatch", inner(rule)),
         Test::EachElement(rule) => ("$allMatch", inner(rule)),
         Test::Name(rule) => ("$keyMapMatch", inner(rule)),
+        Test::Not(test) => match &**test {
+            Test::Relation(Relation::Equal, operand) => ("$ne", operand.node().raw().into()),
+            Test::In(operand) => ("$nin", operand.node().raw().into()),
+            test => {
+                let (operator, argument) = parts(test);
+                ("$not", format!("{{\"{operator}\":{argument}}}"))
+            }
+        },
     }
 }

@@ -23,7 +23,17 @@ enum Scope {
     Value,
 }
 
+/// Meaning of `$ne`, `$nin` and `{"$exists": false}`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Negations {
+    /// They are tests of a value. Only `$exists` holds if there is none, and not if the path is bad.
+    OfValues,
+    /// They hold exactly if `$eq`, `$in` or `{"$exists": true}` does not.
+    Pure,
+}
+
 pub(super) struct Parser<'a> {
+    negations: Negations,
     conditions: usize,
     patterns: usize,
     /// The enclosing fields.
@@ -31,7 +41,7 @@ pub(super) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    pub(super) fn read(node: Node<'a>) -> Result<Rule, SelectorError> {
+    pub(super) fn read(node: Node<'a>, negations: Negations) -> Result<Rule, SelectorError> {
         if node.kind() != Kind::Object {
             return Err(SelectorError::NotAnObject);
         }
@@ -41,7 +51,8 @@ impl<'a> Parser<'a> {
         if node.is_deeper_than(MAX_LEVELS) {
             return Err(SelectorError::TooDeep);
         }
-        Parser { conditions: 0, patterns: 0, fields: Vec::new() }.object(node, Scope::Document)
+        Parser { negations, conditions: 0, patterns: 0, fields: Vec::new() }
+            .object(node, Scope::Document)
     }
 
     /// Parses a condition: an object of conditions, or a value that must be equal.
@@ -127,7 +138,7 @@ impl<'a> Parser<'a> {
         let test = match operator {
             "$eq" => return self.at_value(operator, scope, relation(Relation::Equal, argument)),
             "$ne" => {
-                let rule = negation(relation(Relation::Equal, argument));
+                let rule = self.negated(Test::Relation(Relation::Equal, Operand::of(argument)));
                 return self.at_value(operator, scope, rule);
             }
             "$lt" => Test::Relation(Relation::Less, Operand::of(argument)),
@@ -136,13 +147,16 @@ impl<'a> Parser<'a> {
             "$gte" => Test::Relation(Relation::AtLeast, Operand::of(argument)),
             "$in" => Test::In(self.array("$in", argument)?),
             "$nin" => {
-                let rule = negation(Rule::Test(Test::In(self.array("$nin", argument)?)));
+                let rule = self.negated(Test::In(self.array("$nin", argument)?));
                 return self.at_value(operator, scope, rule);
             }
             "$all" => Test::All(self.array("$all", argument)?),
             "$exists" => match argument.raw() {
                 "true" => Test::Exists(true),
-                "false" => Test::Exists(false),
+                "false" => {
+                    let rule = self.negated(Test::Exists(true));
+                    return self.at_value(operator, scope, rule);
+                }
                 _ => return Err(self.bad("$exists", "true or false")),
             },
             "$type" => match argument.string() {
@@ -168,6 +182,13 @@ impl<'a> Parser<'a> {
             }
         };
         self.at_value(operator, scope, Rule::Test(test))
+    }
+
+    fn negated(&self, test: Test) -> Rule {
+        match self.negations {
+            Negations::OfValues => Rule::Test(test.negated()),
+            Negations::Pure => negation(Rule::Test(test)),
+        }
     }
 
     fn at_value(&self, operator: &str, scope: Scope, rule: Rule) -> Result<Rule, SelectorError> {

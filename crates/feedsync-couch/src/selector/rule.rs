@@ -34,7 +34,7 @@ pub(super) enum Test {
         name: Operand,
     },
     Relation(Relation, Operand),
-    /// The value equals one of these, or is an array with such an element.
+    /// The value equals one of these. Of an array, an element does.
     In(Operand),
     /// The value is an array that contains all of these, or equals the only one.
     All(Operand),
@@ -51,6 +51,8 @@ pub(super) enum Test {
     EachElement(Box<Rule>),
     /// The value is an object with a name for which the condition holds.
     Name(Box<Rule>),
+    /// The value does not pass this test.
+    Not(Box<Test>),
 }
 
 /// Comparisons of a value.
@@ -80,6 +82,7 @@ impl Rule {
             Self::Test(test) => match place {
                 Location::Value(value) => Some(test.holds(value)),
                 Location::Missing => Some(matches!(test, Test::Exists(false))),
+                Location::BadPath => Some(false),
                 Location::Unknown
                 | Location::Lacking(_)
                 | Location::Document(_)
@@ -148,6 +151,7 @@ impl Test {
             Self::Name(rule) => value.node().is_some_and(|object| {
                 object.members().any(|member| rule.holds(Node::root(member.raw())))
             }),
+            Self::Not(test) => !test.holds(value),
         }
     }
 }

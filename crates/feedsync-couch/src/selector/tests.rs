@@ -2,4 +2,6 @@
 
 mod examples;
 mod laws;
+mod negation;
 mod reference;
+mod strategies;

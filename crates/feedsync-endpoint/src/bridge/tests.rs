@@ -18,7 +18,8 @@ use rand::{Rng, SeedableRng};
 
 use super::*;
 use crate::documents::leaves::{Leaves, chosen};
-use crate::documents::{Edits, NewDocument, write_documents};
+use crate::documents::validation::Author;
+use crate::documents::{Edits, NewDocument};
 
 struct House {
     endpoint: Endpoint,
@@ -69,7 +70,8 @@ impl House {
         let databases = self.endpoint.databases();
         let database = databases.database(&self.bridge.database).await.unwrap().unwrap();
         let document = NewDocument { id, sent, followed: BTreeMap::new() };
-        let written = write_documents(&*databases, &database, vec![document], edits).await;
+        let writer = self.endpoint.documents_writer(Author::SERVER);
+        let written = writer.write(&database, vec![document], edits).await;
         written.unwrap().remove(0).unwrap()
     }
 
@@ -425,9 +427,11 @@ async fn version_without_room_in_a_document_is_reported() {
         NewDocument { id: "x".parse().unwrap(), sent, followed: BTreeMap::new() }
     };
     let leaves = (0..10_000).map(leaf).collect();
-    write_documents(&*databases, &database, leaves, Edits::Replicated).await.unwrap();
+    let writer = house.endpoint.documents_writer(Author::SERVER);
+    writer.write(&database, leaves, Edits::Replicated).await.unwrap();
     house.add("x", "{\"title\":\"x\"}").await;
-    let pass = BridgePass { endpoint: &house.endpoint, bridge: &house.bridge, databases };
+    let writer = house.endpoint.documents_writer(Author::SERVER);
+    let pass = BridgePass { endpoint: &house.endpoint, bridge: &house.bridge, databases, writer };
     let (mut progress, mut carried) = (pass.progress().await.unwrap(), BridgeReport::default());
     assert!(!pass.apply_items(&mut progress, &mut carried).await.unwrap());
     let told = carried.left.iter().map(|left| left.why.as_str()).collect::<Vec<_>>().join("; ");

@@ -15,7 +15,7 @@ use feedsync_store::{Database, Digest, PageLimit, StoredItem};
 use super::progress::BridgeProgress;
 use super::{BridgeError, BridgePass, BridgeReport};
 use crate::documents::leaves::none;
-use crate::documents::{DocumentsError, Edits, NewDocument, StoredAttachment, write_documents};
+use crate::documents::{DocumentsError, Edits, NewDocument, StoredAttachment};
 
 /// Number of items in one page.
 const PAGE: PageLimit = PageLimit::items(100);
@@ -184,7 +184,7 @@ impl BridgePass<'_> {
         carried: &mut BridgeReport,
     ) -> Result<BTreeSet<DocumentId>, BridgeError> {
         let edits = Edits::Replicated;
-        match write_documents(&*self.databases, database, documents.clone(), edits).await {
+        match self.writer.write(database, documents.clone(), edits).await {
             Ok(written) => {
                 let mut refused = BTreeSet::new();
                 for (document, done) in documents.into_iter().zip(written) {

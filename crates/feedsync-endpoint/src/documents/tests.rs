@@ -2,6 +2,7 @@
 
 mod attachments;
 mod compaction;
+mod validation;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use feedsync_store::{
 };
 use proptest::prelude::*;
 
+use super::validation::Author;
 use super::*;
 
 fn wait<T>(future: impl Future<Output = T>) -> T {
@@ -20,6 +22,7 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
 }
 
 struct Room {
+    endpoint: Endpoint,
     databases: Arc<dyn Databases>,
     name: DatabaseName,
 }
@@ -27,10 +30,12 @@ struct Room {
 impl Room {
     fn new() -> Self {
         let name = EndpointName::new("tester").unwrap();
-        let databases = Arc::new(MemoryStore::new(&name, Arc::new(SystemEnvironment)));
+        let store = Arc::new(MemoryStore::new(&name, Arc::new(SystemEnvironment)));
+        let endpoint = Endpoint::new(store, Arc::new(SystemEnvironment));
+        let databases = endpoint.databases();
         let name = "notes".parse().unwrap();
         wait(databases.create_database(&name, None)).unwrap();
-        Self { databases, name }
+        Self { endpoint, databases, name }
     }
 
     fn write(&self, documents: &[&str], edits: Edits) -> Result<Vec<String>, Refusal> {
@@ -42,7 +47,8 @@ impl Room {
         };
         let documents = documents.iter().map(new).collect::<Result<Vec<_>, Refusal>>()?;
         let database = wait(self.databases.database(&self.name)).unwrap().unwrap();
-        let written = wait(write_documents(&*self.databases, &database, documents, edits));
+        let writer = self.endpoint.documents_writer(Author::SERVER);
+        let written = wait(writer.write(&database, documents, edits));
         match written {
             // A single refused document is refused as its request would be.
             Ok(written)
@@ -273,7 +279,7 @@ fn mostly_superseded_database_is_compacted_automatically() {
     let room = |name: &str| {
         let name: DatabaseName = name.parse().unwrap();
         wait(databases.create_database(&name, None)).unwrap();
-        Room { databases: Arc::clone(&databases), name }
+        Room { endpoint: endpoint.clone(), databases: Arc::clone(&databases), name }
     };
     let rooms = [room("large"), room("small")];
     for (room, length) in rooms.iter().zip([600_000, 1_000]) {

@@ -58,6 +58,15 @@ named! {
 }
 
 named! {
+    /// Whether something is done.
+    Switch, SwitchError, "on or off":
+    /// It is done.
+    On = "on",
+    /// It is not done.
+    Off = "off",
+}
+
+named! {
     /// Header in which proxies name their client.
     ForwardedBy, ForwardedByError, "x-forwarded or forwarded":
     /// By `X-Forwarded-For` and `X-Forwarded-Proto`.

@@ -9,14 +9,14 @@ use feedsync_couch::{
     requested_revisions,
 };
 use feedsync_endpoint::documents::difference::MissingRevisions;
-use feedsync_endpoint::documents::{Edits, NewDocument, write_documents};
+use feedsync_endpoint::documents::{Edits, NewDocument};
 use feedsync_formats::json::Node;
 use http::{Method, StatusCode};
 
 use super::document::is_plain_deletion;
 use super::rights::Need;
 use super::server::new_id;
-use super::{CouchRequest, Failure, MAX_INLINE_JSON_BYTES, json, local, run_blocking};
+use super::{CouchRequest, Failure, MAX_INLINE_JSON_BYTES, design, json, local, run_blocking};
 use crate::access::quotas;
 use crate::http::couch_errors::text as failed;
 
@@ -46,8 +46,9 @@ pub(super) async fn write(
                     None => new_id(asked).parse()?,
                 };
                 let newest = sent.replicated().ok().map(|path| path.newest());
+                let notice = design::unenforced(asked, &id, sent.body.root());
                 documents.push(NewDocument { id: id.clone(), sent, followed: BTreeMap::new() });
-                DocumentResult::Document(id, newest)
+                DocumentResult::Document { id, newest, notice }
             }
         });
     }
@@ -68,9 +69,9 @@ pub(super) async fn write(
         Edits::Replicated => begins(&it.sent),
     });
     quotas::documents(&asked.hub, name, new.count() as u64, more).await?;
-    let written = write_documents(&*asked.databases, &database, documents, edits).await?;
+    let written = asked.writer(&database).await?.write(&database, documents, edits).await?;
     let documents = named.iter().filter_map(|named| match named {
-        DocumentResult::Document(id, _) => Some(id),
+        DocumentResult::Document { id, .. } => Some(id),
         _ => None,
     });
     let here = documents.zip(&written);
@@ -79,8 +80,8 @@ pub(super) async fn write(
     let mut written = written.into_iter();
     let mut rows = Vec::new();
     for named in named {
-        let (id, named) = match named {
-            DocumentResult::Document(id, named) => (id, named),
+        let (id, named, notice) = match named {
+            DocumentResult::Document { id, newest, notice } => (id, newest, notice),
             DocumentResult::Refused(row) => {
                 rows.push(row);
                 continue;
@@ -101,7 +102,7 @@ pub(super) async fn write(
             (Some(Ok(revision)), Edits::New) => {
                 let revision = quoted(&revision.to_string());
                 rows.push(format!(
-                    "{{\"ok\":true,\"id\":{},\"rev\":{revision}}}",
+                    "{{\"ok\":true,\"id\":{},\"rev\":{revision}{notice}}}",
                     quoted(id.as_str())
                 ));
             }
@@ -117,8 +118,13 @@ pub(super) async fn write(
 
 /// One document of the response.
 enum DocumentResult {
-    /// A document with its id and, if it names one, its revision.
-    Document(DocumentId, Option<Revision>),
+    Document {
+        id: DocumentId,
+        /// Its revision, if it names one.
+        newest: Option<Revision>,
+        /// Further member of its row, which begins with a comma.
+        notice: &'static str,
+    },
     Local(local::LocalSubmission),
     /// A document that was refused before anything was written, with its row.
     Refused(String),

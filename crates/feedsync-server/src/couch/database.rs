@@ -251,7 +251,7 @@ pub(super) async fn part(
             asked.database(name, Need::Use).await?;
             Ok(json(StatusCode::OK, format!("{PURGED_INFOS_LIMIT}\n")))
         }
-        ("_index" | "_explain" | "_search" | "_partition", _) => {
+        ("_search" | "_partition", _) => {
             asked.database(name, Need::Use).await?;
             let rest = rest.iter().map(|rest| format!("/{rest}")).collect::<String>();
             let reason = format!("{part}{rest} is not supported here");

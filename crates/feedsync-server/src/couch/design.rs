@@ -1,8 +1,10 @@
-//! Functions of design documents. They are not executed here; a missing one is refused as CouchDB refuses it.
+//! Functions of design documents that have resources of their own. They are not executed here; a missing one is refused
+//! as CouchDB refuses it.
 
 use axum::response::Response;
 use feedsync_couch::{DocumentId, FunctionKind, Refusal, RefusalKind};
 use feedsync_endpoint::documents::leaves::Leaves;
+use feedsync_endpoint::documents::validation::has_validation;
 use feedsync_formats::json::Node;
 use feedsync_store::Database;
 use http::Method;
@@ -65,4 +67,17 @@ async fn winner(
     }
     let body = found.bodies.get(winner.revision).ok_or_else(Refusal::missing)?;
     Ok(body.text.to_string())
+}
+
+/// Member of the response to a design document whose function validates documents, if functions are not executed here. It
+/// begins with a comma. The log has a warning, too.
+pub(super) fn unenforced(asked: &CouchRequest, id: &DocumentId, body: Node<'_>) -> &'static str {
+    if asked.hub.endpoint.validates() || !id.is_design() || !has_validation(body) {
+        return "";
+    }
+    tracing::warn!(
+        design = id.as_str(),
+        "validate_doc_update does not protect documents: this hub does not execute functions"
+    );
+    ",\"unenforced\":[\"validate_doc_update\"]"
 }

@@ -10,13 +10,13 @@ use feedsync_couch::{
 };
 use feedsync_endpoint::documents::leaves::{self, Leaves};
 use feedsync_endpoint::documents::show::{AttachmentContents, DocumentOptions};
-use feedsync_endpoint::documents::{Edits, NewDocument, StoredAttachment, write_documents};
+use feedsync_endpoint::documents::{Edits, NewDocument, StoredAttachment};
 use feedsync_formats::json::Node;
 use feedsync_store::{Database, LoadedDocument};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use super::rights::Need;
-use super::{COPY, CouchRequest, Failure, copy, json, parts};
+use super::{COPY, CouchRequest, Failure, copy, design, json, parts};
 use crate::access::quotas;
 use crate::http::media_types;
 use crate::http::response_budget::ResponseSlot;
@@ -57,9 +57,10 @@ pub(super) async fn answer(
             };
             let revision = named_revision(asked, sent.revision.clone())?;
             let sent = Submission { revision, ..sent };
-            asked.recheck(&database, Need::Use).await?;
+            let database = asked.recheck(&database, Need::Use).await?;
+            let notice = design::unenforced(asked, &id, sent.body.root());
             let done = written(asked, &database, id, sent, followed, edits).await?;
-            Ok(created(asked, name, &done))
+            Ok(created_with(asked, name, &done, notice))
         }
     }
 }
@@ -136,7 +137,7 @@ pub(super) async fn written(
         quotas::documents(&asked.hub, &database.name, new, bytes).await?;
     }
     let document = NewDocument { id: id.clone(), sent, followed };
-    let written = write_documents(&*asked.databases, database, vec![document], edits).await?;
+    let written = asked.writer(database).await?.write(database, vec![document], edits).await?;
     match written.into_iter().next() {
         Some(Ok(revision)) => Ok((id, revision)),
         Some(Err(refusal)) => Err(refusal.into()),
@@ -150,9 +151,19 @@ pub(super) fn created(
     name: &DatabaseName,
     done: &(DocumentId, Revision),
 ) -> Response {
+    created_with(asked, name, done, "")
+}
+
+/// The same with a further member, which begins with a comma.
+fn created_with(
+    asked: &CouchRequest,
+    name: &DatabaseName,
+    done: &(DocumentId, Revision),
+    member: &str,
+) -> Response {
     batched(asked, done).unwrap_or_else(|| {
         asked.located(
-            revision_response(StatusCode::CREATED, done),
+            response_with(StatusCode::CREATED, done, member),
             &Resource::path_of_document(name, &done.0),
         )
     })
@@ -167,12 +178,17 @@ fn batched(asked: &CouchRequest, (id, _): &(DocumentId, Revision)) -> Option<Res
 }
 
 /// Response to a change of a document.
-pub(super) fn revision_response(
+pub(super) fn revision_response(status: StatusCode, done: &(DocumentId, Revision)) -> Response {
+    response_with(status, done, "")
+}
+
+fn response_with(
     status: StatusCode,
     (id, revision): &(DocumentId, Revision),
+    member: &str,
 ) -> Response {
     let (id, revision) = (quoted(id.as_str()), quoted(&revision.to_string()));
-    let text = format!("{{\"ok\":true,\"id\":{id},\"rev\":{revision}}}\n");
+    let text = format!("{{\"ok\":true,\"id\":{id},\"rev\":{revision}{member}}}\n");
     let mut response = json(status, text);
     if let Ok(tag) = HeaderValue::from_str(&revision) {
         response.headers_mut().insert(header::ETAG, tag);

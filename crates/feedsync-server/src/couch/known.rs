@@ -145,7 +145,9 @@ mod tests {
     use std::sync::Arc;
 
     use feedsync_couch::{DatabaseName, DocumentId, Json, Submission};
-    use feedsync_endpoint::documents::{Edits, NewDocument, purge_documents, write_documents};
+    use feedsync_endpoint::Endpoint;
+    use feedsync_endpoint::documents::validation::Author;
+    use feedsync_endpoint::documents::{Edits, NewDocument, purge_documents};
     use feedsync_store::{EndpointName, MemoryStore, SystemEnvironment};
     use proptest::prelude::*;
 
@@ -157,6 +159,7 @@ mod tests {
 
     /// A database of a hub, and the hub's cache.
     struct Room {
+        endpoint: Endpoint,
         databases: Arc<dyn Databases>,
         name: DatabaseName,
         known: KnownRevisions,
@@ -174,10 +177,12 @@ mod tests {
     impl Room {
         fn new() -> Self {
             let name = EndpointName::new("tester").unwrap();
-            let databases = Arc::new(MemoryStore::new(&name, Arc::new(SystemEnvironment)));
+            let store = Arc::new(MemoryStore::new(&name, Arc::new(SystemEnvironment)));
+            let endpoint = Endpoint::new(store, Arc::new(SystemEnvironment));
+            let databases = endpoint.databases();
             let name = "notes".parse().unwrap();
             wait(databases.create_database(&name, None)).unwrap();
-            Self { databases, name, known: KnownRevisions::of_at_least(3) }
+            Self { endpoint, databases, name, known: KnownRevisions::of_at_least(3) }
         }
 
         fn database(&self) -> Database {
@@ -200,8 +205,8 @@ mod tests {
                     let new =
                         NewDocument { id: id.parse().unwrap(), sent, followed: BTreeMap::new() };
                     let edits = Edits::Replicated;
-                    let written =
-                        wait(write_documents(&*self.databases, &database, vec![new], edits));
+                    let writer = self.endpoint.documents_writer(Author::SERVER);
+                    let written = wait(writer.write(&database, vec![new], edits));
                     let written = written.unwrap().remove(0).unwrap();
                     self.known.learn(&database, [(id, &written)].into_iter());
                 }

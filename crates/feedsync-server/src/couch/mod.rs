@@ -17,6 +17,9 @@ mod design;
 mod document;
 pub(crate) mod failure;
 mod find;
+mod index;
+pub(crate) mod index_builds;
+mod index_edit;
 pub(crate) mod known;
 mod local;
 mod node;
@@ -112,6 +115,8 @@ async fn of(
         "_revs_diff" if is_there => bulk::differences(&asked, &name, body).await,
         "_missing_revs" if is_there => bulk::missing(&asked, &name, body).await,
         "_find" if is_there => find::answer(&asked, &name, body).await,
+        "_explain" if is_there => index::answer_explain(&asked, &name, body).await,
+        "_index" => index::answer(&asked, &name, rest, body).await,
         _ => database::part(&asked, &name, part, rest, body).await,
     }
 }

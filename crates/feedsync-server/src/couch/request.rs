@@ -5,8 +5,10 @@ use std::sync::{Arc, LazyLock};
 use axum::body::{Body, Bytes};
 use axum::response::Response;
 use feedsync_couch::{DatabaseName, Json, Parameters, Refusal, RefusalKind};
+use feedsync_endpoint::documents::DocumentsWriter;
 use feedsync_endpoint::documents::show::{AttachmentContents, held};
-use feedsync_store::{Databases, LoadedDocument};
+use feedsync_endpoint::documents::validation::Author;
+use feedsync_store::{Database, Databases, LoadedDocument, StoreError};
 use http::{HeaderValue, Method, StatusCode, header};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::block_in_place;
@@ -21,6 +23,7 @@ use crate::http::response_budget::ResponseSlot;
 use crate::hub::Hub;
 
 use super::failure::{self, Failure};
+use super::rights::Need;
 
 /// Maximum size, in bytes, of a JSON text that is parsed on the current thread.
 pub(super) const MAX_INLINE_JSON_BYTES: usize = 256 << 10;
@@ -42,6 +45,16 @@ pub(super) struct CouchRequest {
 }
 
 impl CouchRequest {
+    /// Returns a writer of documents of a database that acts on behalf of the principal.
+    pub(super) async fn writer(&self, database: &Database) -> Result<DocumentsWriter, StoreError> {
+        let may_design = self.may(database, Need::Administer).await?;
+        Ok(self.hub.endpoint.documents_writer(Author {
+            name: self.principal.user().map(|user| user.as_str().to_owned()),
+            is_administrator: self.principal.administers() && self.principal.is_unbounded(),
+            may_design,
+        }))
+    }
+
     /// Refuses methods that a resource does not support.
     pub(super) fn method_of<'m>(&self, known: &'m [Method]) -> Result<&'m Method, Failure> {
         match known.iter().find(|method| **method == self.method) {

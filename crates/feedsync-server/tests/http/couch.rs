@@ -6,6 +6,7 @@ mod bulk;
 mod dialect;
 mod documents;
 mod feeds;
+mod mango;
 mod origins;
 mod parts;
 mod replicator;

@@ -1,5 +1,7 @@
 //! Databases: any operation on a store has the same result as on the memory store.
 
+#[cfg(feature = "queries")]
+pub mod indexes;
 mod uses;
 
 use std::sync::Arc;

@@ -21,6 +21,8 @@ pub mod altering;
 pub mod change_order;
 pub mod collections;
 pub mod databases;
+#[cfg(feature = "queries")]
+pub use databases::indexes;
 pub mod identity;
 pub mod items;
 pub mod log_generations;
@@ -190,6 +192,24 @@ macro_rules! database_tests {
     };
 }
 
+/// Defines the conformance tests of indexes of [`Databases`](crate::Databases).
+#[cfg(feature = "queries")]
+#[macro_export]
+macro_rules! index_tests {
+    ($constructor:expr) => {
+        $crate::conformance_cases!($constructor;
+            indexes: [ any_use_of_databases_leaves_indexes_that_equal_a_scan ]
+        );
+    };
+}
+
+/// Without the feature `queries` there are no indexes.
+#[cfg(not(feature = "queries"))]
+#[macro_export]
+macro_rules! index_tests {
+    ($constructor:expr) => {};
+}
+
 /// Defines the tests that the four parts of a [`Store`](crate::Store) are consistent with each other.
 #[macro_export]
 macro_rules! together_tests {
@@ -214,6 +234,7 @@ macro_rules! store_tests {
         $crate::people_tests!($constructor);
         $crate::log_tests!($constructor);
         $crate::database_tests!($constructor);
+        $crate::index_tests!($constructor);
         $crate::together_tests!($constructor);
     };
 }

@@ -10,6 +10,8 @@ use super::{
     Database, DatabaseChange, DecideDocuments, DocumentChanges, DocumentPage, DocumentRange,
     DocumentRequest, DocumentWrite, DocumentsSnapshot, LocalDocument, SelectBodies, SkipKind,
 };
+#[cfg(feature = "queries")]
+use super::{IndexPage, IndexRange, Indexes};
 use crate::error::StoreError;
 use crate::name::UserId;
 use crate::notifier::Notices;
@@ -108,6 +110,27 @@ pub trait Databases: Send + Sync + 'static {
         from: Bound<String>,
         to: Bound<String>,
     ) -> Result<Option<u64>, StoreError>;
+
+    /// Indexes of a database, which its design documents define. Each write of a document is applied to them in
+    /// the same step.
+    #[cfg(feature = "queries")]
+    async fn indexes(&self, name: &DatabaseName) -> Result<Indexes, StoreError>;
+
+    /// Adds up to a number of documents to the indexes that do not contain all of them; returns whether there may
+    /// be more to do. Indexes of another [version](feedsync_couch::index::INDEX_VERSION) begin again.
+    #[cfg(feature = "queries")]
+    async fn build_indexes(&self, name: &DatabaseName, most: usize) -> Result<bool, StoreError>;
+
+    /// Documents of an index in the order of their keys; `None` if there is no such index or it is not built. The
+    /// page ends early, after at least one document, when the bodies exceed `most_bytes`.
+    #[cfg(feature = "queries")]
+    async fn documents_by_key(
+        &self,
+        name: &DatabaseName,
+        range: IndexRange,
+        choose: SelectBodies,
+        most_bytes: u64,
+    ) -> Result<Option<IndexPage>, StoreError>;
 
     /// Documents whose last change is after a number, oldest first, up to a maximum number. A page may be
     /// shorter when many documents were skipped; it states the number up to which all changes were examined.

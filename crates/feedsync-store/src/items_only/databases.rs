@@ -10,6 +10,8 @@ use crate::database::{
     Database, DatabaseChange, Databases, DecideDocuments, DocumentChanges, DocumentPage,
     DocumentRange, DocumentRequest, LocalDocument, SelectBodies, SkipKind,
 };
+#[cfg(feature = "queries")]
+use crate::database::{IndexPage, IndexRange, Indexes};
 use crate::error::StoreError;
 use crate::name::UserId;
 use crate::notifier::{ChangeNotifier, Notices};
@@ -98,6 +100,27 @@ impl<S: ItemsOnly> Databases for S {
         _: Bound<String>,
         _: Bound<String>,
     ) -> Result<Option<u64>, StoreError> {
+        Err(none(name))
+    }
+
+    #[cfg(feature = "queries")]
+    async fn indexes(&self, name: &DatabaseName) -> Result<Indexes, StoreError> {
+        Err(none(name))
+    }
+
+    #[cfg(feature = "queries")]
+    async fn build_indexes(&self, name: &DatabaseName, _: usize) -> Result<bool, StoreError> {
+        Err(none(name))
+    }
+
+    #[cfg(feature = "queries")]
+    async fn documents_by_key(
+        &self,
+        name: &DatabaseName,
+        _: IndexRange,
+        _: SelectBodies,
+        _: u64,
+    ) -> Result<Option<IndexPage>, StoreError> {
         Err(none(name))
     }
 

@@ -1,6 +1,8 @@
 //! Implementation of [`Databases`] in memory.
 
 mod database_contents;
+#[cfg(feature = "queries")]
+mod indexing;
 mod transfer;
 
 use std::ops::{Bound, RangeBounds};
@@ -15,6 +17,8 @@ use crate::database::{
     DocumentRange, DocumentRequest, DocumentWrite, LocalDocument, MAX_COUNTED, SelectBodies,
     SkipKind,
 };
+#[cfg(feature = "queries")]
+use crate::database::{IndexPage, IndexRange, Indexes};
 use crate::error::StoreError;
 use crate::name::UserId;
 use crate::notifier::Notices;
@@ -188,6 +192,29 @@ impl Databases for MemoryStore {
                 database_contents.documents.iter().filter(|(id, _)| is_within(id)).collect();
             let live = within.iter().filter(|(_, document)| !document.is_deleted()).count();
             Ok((within.len() as u64 <= MAX_COUNTED).then_some(live as u64))
+        })
+    }
+
+    #[cfg(feature = "queries")]
+    async fn indexes(&self, name: &DatabaseName) -> Result<Indexes, StoreError> {
+        self.with_database(name, |database_contents| Ok(database_contents.indexing.indexes()))
+    }
+
+    #[cfg(feature = "queries")]
+    async fn build_indexes(&self, name: &DatabaseName, most: usize) -> Result<bool, StoreError> {
+        self.with_database(name, |database_contents| Ok(database_contents.build_indexes(most)))
+    }
+
+    #[cfg(feature = "queries")]
+    async fn documents_by_key(
+        &self,
+        name: &DatabaseName,
+        range: IndexRange,
+        choose: SelectBodies,
+        most_bytes: u64,
+    ) -> Result<Option<IndexPage>, StoreError> {
+        self.with_database(name, |database_contents| {
+            Ok(database_contents.documents_by_key(&range, &choose, most_bytes))
         })
     }
 

@@ -3,6 +3,8 @@
 use deadpool_postgres::Client;
 
 use super::PostgresStore;
+#[cfg(feature = "queries")]
+use super::databases::indexes;
 use super::pool;
 use super::rows::get;
 use crate::digests;
@@ -10,7 +12,7 @@ use crate::error::StoreError;
 use crate::inconsistencies::INCONSISTENCIES;
 
 /// Further kinds of inconsistent rows; each query selects them, and has a description.
-const BACKEND_CHECKS: [(&str, &str); 20] = [
+const BACKEND_CHECKS: [(&str, &str); 23] = [
     (
         "items without a collection",
         "SELECT 1 FROM items t WHERE NOT EXISTS (SELECT FROM collections c WHERE c.id = t.collection)",
@@ -97,6 +99,18 @@ const BACKEND_CHECKS: [(&str, &str); 20] = [
         "unused attachments that are marked as used",
         "SELECT 1 FROM attachment_uses t JOIN databases d ON d.id = t.database WHERE d.name IS NOT NULL AND NOT EXISTS (SELECT FROM bodies b WHERE (b.database, b.number) = (t.database, t.number) AND b.attachments IS NOT NULL)",
     ),
+    (
+        "indexes without a database",
+        "SELECT 1 FROM document_indexes i WHERE database IS NOT NULL AND NOT EXISTS (SELECT FROM databases d WHERE d.id = i.database)",
+    ),
+    (
+        "index rows without an index",
+        "SELECT 1 FROM index_rows r WHERE NOT EXISTS (SELECT FROM document_indexes i WHERE i.id = r.index_id)",
+    ),
+    (
+        "databases with a wrong count of indexes",
+        "SELECT 1 FROM databases d WHERE indexes <> (SELECT count(*) FROM document_indexes i WHERE i.database = d.id)",
+    ),
 ];
 
 /// Queries for the names of contents that do not have their digests.
@@ -170,5 +184,7 @@ async fn rows(client: &mut Client) -> Result<Vec<String>, StoreError> {
         let names = rows.iter().map(|row| get(row, 0)).collect::<Result<Vec<String>, _>>()?;
         faults.extend(digests::finding(what, &names));
     }
+    #[cfg(feature = "queries")]
+    faults.extend(indexes::faults(&transaction).await?);
     Ok(faults)
 }

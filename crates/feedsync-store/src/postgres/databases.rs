@@ -7,7 +7,11 @@ mod bodies;
 mod changes;
 mod compact;
 mod documents;
+#[cfg(feature = "queries")]
+pub(super) mod indexes;
 mod local;
+#[cfg(not(feature = "queries"))]
+mod no_indexes;
 mod pages;
 #[cfg(test)]
 mod plans;
@@ -24,16 +28,17 @@ use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
 use futures_util::FutureExt as _;
 
 use self::changes::ChangeRange;
+#[cfg(not(feature = "queries"))]
+use self::no_indexes as indexes;
 use self::pages::Page;
-use self::rows::{
-    BY_NAME, BY_NAME_SETTLED, DatabaseColumns, LOCK, LOCK_EXCLUSIVE, LOCK_SHARED, WRITE,
-};
+use self::rows::{BY_NAME_SETTLED, LOCK, LOCK_SHARED};
 use super::{PostgresStore, charges, collections};
-use crate::database::sweep::AttachmentKey;
 use crate::database::{
     Database, DatabaseChange, Databases, DecideDocuments, DocumentChanges, DocumentPage,
     DocumentRange, DocumentRequest, LocalDocument, SelectBodies, SkipKind,
 };
+#[cfg(feature = "queries")]
+use crate::database::{IndexPage, IndexRange, Indexes};
 use crate::error::StoreError;
 use crate::name::UserId;
 use crate::notifier::Notices;
@@ -95,19 +100,8 @@ impl Databases for PostgresStore {
     ) -> Result<Option<Database>, StoreError> {
         let name = name.clone();
         self.write(|transaction, node| {
-            async move {
-                // Concurrent creations wait for each other, because an epoch must be later than all others of
-                // the store.
-                transaction.query("SELECT 1 FROM endpoint FOR UPDATE", &[]).await?;
-                if rows::find(transaction, BY_NAME, &name).await?.is_some() {
-                    return Ok(None);
-                }
-                let epoch = collections::begin_epoch(transaction, &*node.environment).await?;
-                let database = Database::created(name, security, epoch, node.environment.now());
-                rows::insert(transaction, &database).await?;
-                Ok(Some(database))
-            }
-            .boxed()
+            async move { rows::create(transaction, &*node.environment, name, security).await }
+                .boxed()
         })
         .await
     }
@@ -141,13 +135,7 @@ impl Databases for PostgresStore {
         self.run(move |node| async move {
             let gone = name.clone();
             node.write(move |transaction, _| {
-                async move {
-                    let database_row = rows::lock(transaction, LOCK_EXCLUSIVE, &gone).await?;
-                    database_row.database.require(epoch)?;
-                    let sql = "UPDATE databases SET name = NULL WHERE id = $1";
-                    Ok(transaction.execute(sql, &[&database_row.id]).await?)
-                }
-                .boxed()
+                async move { rows::drop(transaction, &gone, epoch).await }.boxed()
             })
             .await?;
             node.database_changed(&name);
@@ -168,10 +156,7 @@ impl Databases for PostgresStore {
                 let mut database_row = rows::lock(transaction, LOCK, &name).await?;
                 database_row.database.require(epoch)?;
                 database_row.database.change(change);
-                let statement = transaction.prepare_cached(WRITE).await?;
-                transaction
-                    .execute(&statement, &DatabaseColumns::of(&database_row).parameters())
-                    .await?;
+                rows::write(transaction, &database_row).await?;
                 Ok(database_row.database)
             }
             .boxed()
@@ -226,6 +211,37 @@ impl Databases for PostgresStore {
         let name = name.clone();
         self.run(|node| async move {
             pages::count_by_id(&mut node.connection().await?, &name, from, to).await
+        })
+        .await
+    }
+
+    #[cfg(feature = "queries")]
+    async fn indexes(&self, name: &DatabaseName) -> Result<Indexes, StoreError> {
+        let name = name.clone();
+        self.run(|node| async move { indexes::indexes(&node.connection().await?, &name).await })
+            .await
+    }
+
+    #[cfg(feature = "queries")]
+    async fn build_indexes(&self, name: &DatabaseName, most: usize) -> Result<bool, StoreError> {
+        let name = name.clone();
+        self.write(move |transaction, _| {
+            async move { indexes::build(transaction, &name, most).await }.boxed()
+        })
+        .await
+    }
+
+    #[cfg(feature = "queries")]
+    async fn documents_by_key(
+        &self,
+        name: &DatabaseName,
+        range: IndexRange,
+        choose: SelectBodies,
+        most_bytes: u64,
+    ) -> Result<Option<IndexPage>, StoreError> {
+        let (name, page) = (name.clone(), Page::new(choose, most_bytes));
+        self.run(|node| async move {
+            indexes::by_key(&mut node.connection().await?, &name, range, page).await
         })
         .await
     }
@@ -362,29 +378,9 @@ impl Databases for PostgresStore {
         stored_before: Moment,
     ) -> Result<u64, StoreError> {
         let of = of.cloned();
-        self.run(move |node| async move {
-            let (mut after, mut through) = (AttachmentKey::default(), i64::MAX);
-            if let Some(name) = of {
-                through = transfer::require(&node.connection().await?, &name).await?.id;
-                after.database = through;
-            }
-            let (mut swept, mut last) = (0, Some(after));
-            while let Some(after) = last {
-                let mut client = node.connection().await?;
-                let mut looked =
-                    attachments::scan(&mut client, &after, through, stored_before).await?;
-                drop(client);
-                last = looked.last.take();
-                for piece in looked.pieces() {
-                    let remove = node.write(move |transaction, _| {
-                        async move { attachments::remove(transaction, &piece, stored_before).await }
-                            .boxed()
-                    });
-                    swept += remove.await?;
-                }
-            }
-            Ok(swept)
-        })
+        self.run(
+            move |node| async move { attachments::sweep(&node, of.as_ref(), stored_before).await },
+        )
         .await
     }
 

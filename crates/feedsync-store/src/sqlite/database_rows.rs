@@ -19,7 +19,7 @@ macro_rules! select_databases {
     ($rest:literal) => {
         concat!(
             "SELECT id, name, epoch_began, epoch_tail, created, last, next_body, documents, deleted, purges, \
-             revisions_kept, security, bytes, superseded FROM databases ",
+             revisions_kept, security, bytes, superseded, indexes, index_version FROM databases ",
             $rest
         )
     };
@@ -30,6 +30,14 @@ pub(super) struct DatabaseRow {
     pub(super) id: i64,
     pub(super) next_body: u64,
     pub(super) database: Database,
+    pub(super) indexing: Indexing,
+}
+
+/// The indexes of a database: their number, and the version of their rows.
+#[derive(Default)]
+pub(super) struct Indexing {
+    pub(super) count: u64,
+    pub(super) version: u32,
 }
 
 pub(super) fn find(
@@ -80,15 +88,21 @@ fn database_row(row: &Row<'_>) -> Result<DatabaseRow, StoreError> {
         bytes: count(12)?,
         superseded: count(13)?,
     };
-    Ok(DatabaseRow { id: row.get(0)?, next_body: count(6)?, database })
+    let indexing = Indexing { count: count(14)?, version: row.get(15)? };
+    Ok(DatabaseRow { id: row.get(0)?, next_body: count(6)?, database, indexing })
 }
 
-pub(super) fn insert(connection: &Connection, database: &Database) -> Result<(), StoreError> {
+/// Inserts an empty database, whose indexes have a version.
+pub(super) fn insert(
+    connection: &Connection,
+    database: &Database,
+    index_version: u32,
+) -> Result<(), StoreError> {
     connection
         .prepare_cached(
             "INSERT INTO databases (name, epoch_began, epoch_tail, created, last, next_body, documents, deleted,
-                                    purges, revisions_kept, security, bytes, superseded)
-             VALUES (?1, ?2, ?3, ?4, 0, 1, 0, 0, 0, ?5, ?6, 0, 0)",
+                                    purges, revisions_kept, security, bytes, superseded, index_version)
+             VALUES (?1, ?2, ?3, ?4, 0, 1, 0, 0, 0, ?5, ?6, 0, 0, ?7)",
         )?
         .execute(params![
             database.name.as_str(),
@@ -97,6 +111,7 @@ pub(super) fn insert(connection: &Connection, database: &Database) -> Result<(),
             database.created,
             database.revisions_kept as i64,
             database.security,
+            index_version,
         ])?;
     Ok(())
 }
@@ -110,6 +125,14 @@ pub(super) fn drop(connection: &Connection, id: i64) -> Result<(), StoreError> {
     let mut statement =
         connection.prepare_cached("DELETE FROM local_documents WHERE database = ?1")?;
     statement.execute([id])?;
+    drop_indexes(connection, id)
+}
+
+/// Drops the indexes of a database. Their rows are swept later.
+pub(super) fn drop_indexes(connection: &Connection, database: i64) -> Result<(), StoreError> {
+    connection
+        .prepare_cached("UPDATE document_indexes SET database = NULL WHERE database = ?1")?
+        .execute([database])?;
     Ok(())
 }
 
@@ -167,11 +190,12 @@ pub(super) fn remove_user_from_security(
 }
 
 pub(super) fn write(connection: &Connection, database_row: &DatabaseRow) -> Result<(), StoreError> {
-    let DatabaseRow { id, next_body, database } = database_row;
+    let DatabaseRow { id, next_body, database, indexing } = database_row;
     connection
         .prepare_cached(
             "UPDATE databases SET last = ?2, next_body = ?3, documents = ?4, deleted = ?5, purges = ?6,
-                                  revisions_kept = ?7, security = ?8, bytes = ?9, superseded = ?10
+                                  revisions_kept = ?7, security = ?8, bytes = ?9, superseded = ?10,
+                                  indexes = ?11, index_version = ?12
               WHERE id = ?1",
         )?
         .execute(params![
@@ -185,6 +209,8 @@ pub(super) fn write(connection: &Connection, database_row: &DatabaseRow) -> Resu
             database.security,
             database.bytes as i64,
             database.superseded as i64,
+            indexing.count as i64,
+            indexing.version,
         ])?;
     Ok(())
 }

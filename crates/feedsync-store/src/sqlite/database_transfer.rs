@@ -3,7 +3,7 @@
 use feedsync_couch::{AttachmentDigest, DatabaseName, LocalId};
 use rusqlite::{Connection, Params, Row, params};
 
-use super::database_rows::{self, DatabaseRow, body_key};
+use super::database_rows::{self, DatabaseRow, Indexing, body_key};
 use super::{collections, rows};
 use crate::database::{Database, Kind, LocalDocument, StoredBody};
 use crate::environment::Environment;
@@ -106,9 +106,11 @@ pub(super) fn begin(
 ) -> Result<(), StoreError> {
     let epoch = collections::begin_epoch(connection, environment)?;
     let database = Database { epoch, ..database };
-    database_rows::insert(connection, &database)?;
+    // The indexes of the documents are not known yet.
+    database_rows::insert(connection, &database, 0)?;
     let id = database_rows::require(connection, &database.name)?.id;
-    database_rows::write(connection, &DatabaseRow { id, next_body, database })
+    let indexing = Indexing::default();
+    database_rows::write(connection, &DatabaseRow { id, next_body, database, indexing })
 }
 
 pub(super) fn take_documents(

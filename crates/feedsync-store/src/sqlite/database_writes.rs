@@ -5,6 +5,10 @@ use rusqlite::types::FromSql;
 use rusqlite::{Connection, OptionalExtension as _, Params, params};
 
 use super::database_rows::{self, DatabaseRow, Finder};
+#[cfg(feature = "queries")]
+use super::indexes::Upkeep;
+#[cfg(not(feature = "queries"))]
+use super::no_indexes::Upkeep;
 use super::rows;
 use crate::database::{
     Database, DocumentEntry, DocumentRequest, DocumentWrite, DocumentsSnapshot, StoredDocument,
@@ -55,57 +59,72 @@ pub(super) fn update(
         snapshot.documents.insert(id.clone(), found);
     }
     let writes = decide(&snapshot)?;
-    let (mut is_purge, is_empty) = (false, writes.is_empty());
+    if writes.is_empty() {
+        return Ok((database_row.database, false));
+    }
+    let mut is_purge = false;
     let before = database_row.database.last;
+    let upkeep = Upkeep::of(connection, &mut database_row)?;
+    let mut update = Update { connection, database_row, upkeep, first_body: snapshot.next_body };
     for write in writes {
         let found = snapshot.documents.get_mut(&write.id).ok_or_else(|| {
             StoreError::Decision(format!("{} is not among the documents of the update", write.id))
         })?;
         is_purge |= found.tree.leaves().iter().any(|leaf| !write.tree.contains(leaf.revision));
-        put(connection, &mut database_row, found, write, snapshot.next_body)?;
+        update.put(found, write)?;
     }
+    let Update { mut database_row, .. } = update;
     database_row.database.purges += u64::from(is_purge);
-    if !is_empty {
-        database_rows::write(connection, &database_row)?;
-    }
+    database_rows::write(connection, &database_row)?;
     let has_visible_changes = database_row.database.last > before || is_purge;
     Ok((database_row.database, has_visible_changes))
 }
 
-/// Applies one write, also to the values in memory.
-fn put(
-    connection: &Connection,
-    database_row: &mut DatabaseRow,
-    found: &mut DocumentEntry,
-    write: DocumentWrite,
+/// Writes of one transaction.
+struct Update<'a> {
+    connection: &'a Connection,
+    database_row: DatabaseRow,
+    upkeep: Upkeep,
+    /// The first number that new bodies can have.
     first_body: u64,
-) -> Result<(), StoreError> {
-    let counted = database_row.database.count(&found.tree, &write)?;
-    database_rows::remove_bodies(connection, database_row.id, &counted.gone)?;
-    for (number, body) in &write.bodies {
-        if *number < first_body {
-            return Err(StoreError::Decision(format!("the body {number} is there already")));
+}
+
+impl Update<'_> {
+    /// Applies one write, also to the values in memory.
+    fn put(&mut self, found: &mut DocumentEntry, write: DocumentWrite) -> Result<(), StoreError> {
+        let Self { connection, database_row, upkeep, first_body } = self;
+        let counted = database_row.database.count(&found.tree, &write)?;
+        let id = write.id;
+        let old = upkeep.winner(connection, database_row.id, (&id, &found.tree), &[])?;
+        database_rows::remove_bodies(connection, database_row.id, &counted.gone)?;
+        for (number, body) in &write.bodies {
+            if number < first_body {
+                return Err(StoreError::Decision(format!("the body {number} is there already")));
+            }
+            database_row.next_body = database_row.next_body.max(number + 1);
+            database_rows::insert_body(connection, database_row.id, *number, body)?;
         }
-        database_row.next_body = database_row.next_body.max(number + 1);
-        database_rows::insert_body(connection, database_row.id, *number, body)?;
+        let new = upkeep.winner(connection, database_row.id, (&id, &write.tree), &write.bodies)?;
+        upkeep.apply(connection, database_row, &id, (old.as_ref(), new.as_ref()))?;
+        if counted.is_change {
+            let next = database_row.database.last.next();
+            found.number = next.ok_or_else(|| {
+                StoreError::DatabaseNumbersExhausted(database_row.database.name.clone())
+            })?;
+            database_row.database.last = found.number;
+        }
+        let Some(winner) = write.tree.winner() else {
+            database_rows::remove_document(connection, database_row.id, &id)?;
+            *found = DocumentEntry::default();
+            return Ok(());
+        };
+        let is_deleted = winner.content.is_deleted;
+        let kind = write.kind.map(|kind| kind.to_column());
+        let document = StoredDocument { id, number: found.number, tree: write.tree };
+        database_rows::write_document(connection, database_row.id, &document, is_deleted, kind)?;
+        found.tree = document.tree;
+        Ok(())
     }
-    if counted.is_change {
-        let next = database_row.database.last.next();
-        found.number = next.ok_or_else(|| {
-            StoreError::DatabaseNumbersExhausted(database_row.database.name.clone())
-        })?;
-        database_row.database.last = found.number;
-    }
-    let Some(winner) = write.tree.winner() else {
-        database_rows::remove_document(connection, database_row.id, &write.id)?;
-        *found = DocumentEntry::default();
-        return Ok(());
-    };
-    let (is_deleted, kind) = (winner.content.is_deleted, write.kind.map(|kind| kind.to_column()));
-    let document = StoredDocument { id: write.id, number: found.number, tree: write.tree };
-    database_rows::write_document(connection, database_row.id, &document, is_deleted, kind)?;
-    found.tree = document.tree;
-    Ok(())
 }
 
 pub(super) fn compact(
@@ -157,7 +176,9 @@ pub(super) fn sweep(connection: &Connection) -> Result<bool, StoreError> {
         .prepare_cached("SELECT id FROM databases WHERE name IS NULL LIMIT 1")?
         .query_row([], |row| row.get(0))
         .optional()?;
-    let Some(id) = dropped else { return shrink(connection) };
+    let Some(id) = dropped else {
+        return if sweep_index(connection)? { Ok(true) } else { shrink(connection) };
+    };
     let (first, end) =
         (rows::change_key(id, ChangeNumber::ZERO), rows::change_key(id, ChangeNumber::MAX));
     let mut left = SWEEP_BYTES;
@@ -204,6 +225,21 @@ pub(super) fn sweep(connection: &Connection) -> Result<bool, StoreError> {
             .prepare_cached("DELETE FROM attachment_uses WHERE key BETWEEN ?1 AND ?2")?
             .execute([first, end])?;
         connection.prepare_cached("DELETE FROM databases WHERE id = ?1")?.execute([id])?;
+    }
+    Ok(true)
+}
+
+/// Removes a piece of the rows of a dropped index; returns whether there was one.
+fn sweep_index(connection: &Connection) -> Result<bool, StoreError> {
+    let sql = "SELECT id FROM document_indexes WHERE database IS NULL LIMIT 1";
+    let dropped: Option<i64> =
+        connection.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
+    let Some(id) = dropped else { return Ok(false) };
+    let sql = "DELETE FROM index_rows WHERE index_id = ?1 AND (key, document) IN
+                 (SELECT key, document FROM index_rows WHERE index_id = ?1 LIMIT ?2)";
+    let removed = connection.prepare_cached(sql)?.execute([id, SWEEP_ROWS])?;
+    if removed == 0 {
+        connection.prepare_cached("DELETE FROM document_indexes WHERE id = ?1")?.execute([id])?;
     }
     Ok(true)
 }

@@ -5,12 +5,18 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
+#[cfg(feature = "queries")]
+use feedsync_couch::index::INDEX_VERSION;
 use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
 use rusqlite::{OptionalExtension as _, params};
 
 use super::database_reads::{ChangeRange, Page, by_id, changes, count_by_id};
 use super::database_rows::{self, DatabaseRow, Finder};
 use super::database_writes::{compact, sweep, update};
+#[cfg(feature = "queries")]
+use super::indexes;
+#[cfg(not(feature = "queries"))]
+use super::no_indexes::INDEX_VERSION;
 use super::schema::checkpoint_wal;
 use super::{SqliteStore, attachment_rows, charges, collections};
 use crate::database::sweep::AttachmentKey;
@@ -19,6 +25,8 @@ use crate::database::{
     DocumentRange, DocumentRequest, DocumentWrite, LocalDocument, SelectBodies, SkipKind,
     StoredDocument,
 };
+#[cfg(feature = "queries")]
+use crate::database::{IndexPage, IndexRange, Indexes};
 use crate::error::StoreError;
 use crate::name::UserId;
 use crate::notifier::Notices;
@@ -72,7 +80,7 @@ impl Databases for SqliteStore {
                 }
                 let epoch = collections::begin_epoch(connection, &*environment)?;
                 let database = Database::created(name, security, epoch, environment.now());
-                database_rows::insert(connection, &database)?;
+                database_rows::insert(connection, &database, INDEX_VERSION)?;
                 Ok(Some(database))
             })
             .await
@@ -211,6 +219,36 @@ impl Databases for SqliteStore {
     ) -> Result<Option<u64>, StoreError> {
         let name = name.clone();
         self.readers.read(move |connection| count_by_id(connection, &name, from, to)).await
+    }
+
+    #[cfg(feature = "queries")]
+    async fn indexes(&self, name: &DatabaseName) -> Result<Indexes, StoreError> {
+        let name = name.clone();
+        self.readers
+            .read(move |connection| {
+                indexes::indexes(connection, &database_rows::require(connection, &name)?)
+            })
+            .await
+    }
+
+    #[cfg(feature = "queries")]
+    async fn build_indexes(&self, name: &DatabaseName, most: usize) -> Result<bool, StoreError> {
+        let name = name.clone();
+        self.writer.run(move |connection| indexes::build(connection, &name, most)).await
+    }
+
+    #[cfg(feature = "queries")]
+    async fn documents_by_key(
+        &self,
+        name: &DatabaseName,
+        range: IndexRange,
+        choose: SelectBodies,
+        most_bytes: u64,
+    ) -> Result<Option<IndexPage>, StoreError> {
+        let name = name.clone();
+        self.readers
+            .read(move |connection| indexes::by_key(connection, &name, range, &choose, most_bytes))
+            .await
     }
 
     async fn document_changes(

@@ -21,12 +21,16 @@ mod database_transfer;
 mod database_writes;
 mod databases;
 mod disk_reserve;
+#[cfg(feature = "queries")]
+mod indexes;
 mod location;
 mod log_backup;
 mod log_files;
 mod log_repair;
 mod log_rows;
 mod logs;
+#[cfg(not(feature = "queries"))]
+mod no_indexes;
 mod nonce;
 mod people;
 mod read;
@@ -296,6 +300,8 @@ impl SqliteStore {
                 }
                 faults.extend(check::rows(connection)?);
                 faults.extend(check::digests(connection)?);
+                #[cfg(feature = "queries")]
+                faults.extend(indexes::faults(connection)?);
                 faults.extend(log_repair::check(connection, &files)?);
                 Ok(faults)
             })

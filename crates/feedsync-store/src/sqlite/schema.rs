@@ -23,6 +23,7 @@ pub(super) const SCHEMA: Schema = Schema {
         include_str!("migrations/009.sql"),
         include_str!("migrations/010.sql"),
         include_str!("migrations/011.sql"),
+        include_str!("migrations/012.sql"),
     ],
 };
 

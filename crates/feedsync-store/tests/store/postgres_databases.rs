@@ -19,17 +19,17 @@ use feedsync_store::{
 };
 use feedsync_test::postgres::Cluster;
 
-fn notes() -> &'static DatabaseName {
+pub(super) fn notes() -> &'static DatabaseName {
     static NOTES: LazyLock<DatabaseName> = LazyLock::new(|| "notes".parse().unwrap());
     &NOTES
 }
 
-fn open(url: &str) -> PostgresStore {
+pub(super) fn open(url: &str) -> PostgresStore {
     wait(PostgresStore::open(url, Arc::new(SystemEnvironment))).unwrap()
 }
 
 /// A store with a database, opened by several nodes, and the name of the server's database.
-fn nodes(count: usize) -> (String, Vec<Arc<PostgresStore>>) {
+pub(super) fn nodes(count: usize) -> (String, Vec<Arc<PostgresStore>>) {
     let url = Cluster::shared().database();
     let name = EndpointName::new("tester").unwrap();
     let first = wait(PostgresStore::init(&url, &name, Arc::new(SystemEnvironment))).unwrap();
@@ -39,11 +39,11 @@ fn nodes(count: usize) -> (String, Vec<Arc<PostgresStore>>) {
     (url.rsplit('=').next().unwrap().to_owned(), nodes)
 }
 
-fn wanted(ids: &[DocumentId]) -> Vec<DocumentRequest> {
+pub(super) fn wanted(ids: &[DocumentId]) -> Vec<DocumentRequest> {
     ids.iter().map(|id| DocumentRequest { id: id.clone(), with_attachments: true }).collect()
 }
 
-fn kept(text: &str, attachments: &[Attachment]) -> StoredBody {
+pub(super) fn kept(text: &str, attachments: &[Attachment]) -> StoredBody {
     StoredBody { text: text.into(), attachments: attachments.into() }
 }
 
@@ -68,7 +68,7 @@ fn next(
 }
 
 /// Writes the next revision of each document.
-fn edit(
+pub(super) fn edit(
     databases: &dyn Databases,
     ids: &[DocumentId],
     body: &StoredBody,
@@ -83,7 +83,7 @@ fn edit(
     wait(databases.decide_documents(notes(), wanted(ids), decide)).unwrap().0.last
 }
 
-fn epoch(databases: &dyn Databases) -> Epoch {
+pub(super) fn epoch(databases: &dyn Databases) -> Epoch {
     wait(databases.database(notes())).unwrap().unwrap().epoch
 }
 
@@ -91,7 +91,7 @@ fn none() -> SelectBodies {
     Box::new(|_: &StoredDocument| Vec::new())
 }
 
-fn all() -> SelectBodies {
+pub(super) fn all() -> SelectBodies {
     Box::new(|document: &StoredDocument| {
         let kept: Vec<Revision> = document.tree.bodies().map(|(it, _)| it.clone()).collect();
         kept

@@ -35,7 +35,7 @@ fn local(text: &str) -> LocalId {
     text.parse().unwrap()
 }
 
-fn body(text: &str, attached: &[&[u8]]) -> StoredBody {
+pub(crate) fn body(text: &str, attached: &[&[u8]]) -> StoredBody {
     let attachment = |bytes: &&[u8]| Attachment {
         name: String::from_utf8(bytes.to_vec()).unwrap(),
         content_type: "text/plain".to_owned(),
@@ -48,7 +48,10 @@ fn body(text: &str, attached: &[&[u8]]) -> StoredBody {
 
 /// Writes documents of `notes`, one after another: the revisions of a path, oldest first, and the body of the
 /// newest.
-fn join(store: &dyn Transfer, documents: Vec<(DocumentId, Vec<&'static str>, bool, StoredBody)>) {
+pub(crate) fn join(
+    store: &dyn Transfer,
+    documents: Vec<(DocumentId, Vec<&'static str>, bool, StoredBody)>,
+) {
     let wanted = |(id, ..): &(DocumentId, _, _, _)| DocumentRequest {
         id: id.clone(),
         with_attachments: false,
@@ -169,7 +172,11 @@ fn without_epochs(store: &dyn Transfer, lines: Vec<String>) -> Vec<String> {
     lines.into_iter().map(cut).collect()
 }
 
+/// Results of all reads. The indexes of a database that was moved must be built before.
 fn answers(store: &dyn Transfer) -> Vec<String> {
+    for name in [named(0), named(1)] {
+        while wait(store.build_indexes(&name, 2)).unwrap_or(false) {}
+    }
     let answers = (0..2).flat_map(|name| everything(store, &named(name))).collect();
     [without_epochs(store, answers), contents(store)].concat()
 }

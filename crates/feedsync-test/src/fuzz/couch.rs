@@ -6,7 +6,6 @@ use feedsync_couch::{
     AttachmentForm, ChangesRequest, DocumentWriter, Json, Parameters, Resource, SentForm,
     Submission, Tree, bulk_documents, requested_documents, requested_revisions,
 };
-use feedsync_formats::json::Kind;
 
 /// Reads a document, a request about many, and a selector. Nothing panics, each refusal has an error status,
 /// and a document that is written reads back as the same.
@@ -28,9 +27,8 @@ pub fn couch(bytes: &[u8]) -> usize {
     for refusal in refusals.into_iter().filter_map(Result::err) {
         assert!((400..500).contains(&refusal.kind.status()), "{refusal}");
     }
-    if let Ok(selector) = Selector::parse(root)
-        && root.kind() == Kind::Object
-    {
+    for selector in [Selector::parse(root), Selector::parse_filter(root)] {
+        let Ok(selector) = selector else { continue };
         let subject = Subject { id: "a", revision: "1-a", is_deleted: false, body: root };
         assert!(!selector.matches(&subject) || selector.ids().contains("a"));
         count += 1;

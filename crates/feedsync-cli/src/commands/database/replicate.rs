@@ -92,7 +92,7 @@ impl Replicate {
         };
         let wrong = |error: &dyn std::fmt::Display| Failure::usage(format!("--selector: {error}"));
         let json = Json::read(text.clone().into_bytes()).map_err(|error| wrong(&error.reason))?;
-        let selector = Selector::parse(json.root()).map_err(|error| wrong(&error))?;
+        let selector = Selector::parse_filter(json.root()).map_err(|error| wrong(&error))?;
         let filter = Arc::new(ChangesFilter::Selector(Box::new(selector)));
         Ok(ReplicationFilter::Selector { text: text.clone(), filter })
     }

@@ -358,7 +358,7 @@ impl World {
 
 pub(super) fn selected(text: &str) -> ReplicationFilter {
     let json = Json::read(text.as_bytes().to_vec()).unwrap();
-    let selector = Selector::parse(json.root()).unwrap();
+    let selector = Selector::parse_filter(json.root()).unwrap();
     let filter = Arc::new(ChangesFilter::Selector(Box::new(selector)));
     ReplicationFilter::Selector { text: text.to_owned(), filter }
 }

@@ -23,7 +23,8 @@ fn matches(selector: &str, body: &str) -> bool {
 /// All documents except chunks, including tombstones without fields (CL32); the type alone decides.
 #[test]
 fn changes_of_all_but_chunks() {
-    let selector = read("{\"type\":{\"$ne\":\"leaf\"}}").unwrap();
+    let selector = Node::root("{\"type\":{\"$ne\":\"leaf\"}}");
+    let selector = Selector::parse_filter(selector).unwrap();
     let asked = |is_deleted, body| {
         let body = Node::root(body);
         selector.matches(&Subject { id: "h:1", revision: "1-a", is_deleted, body })
@@ -83,9 +84,6 @@ fn single_rules() {
         ("{\"a\":{\"b\":1,\"c\":2}}", "{\"a\":{\"c\":2,\"b\":1}}", true),
         ("{\"a\":{\"$in\":[[1]]}}", "{\"a\":[1]}", false),
         ("{\"a\":{\"$in\":[[1]]}}", "{\"a\":[[1]]}", true),
-        ("{\"a\":{\"$nin\":[1]}}", "{}", true),
-        ("{\"a\":{\"$not\":{\"$gt\":1}}}", "{}", true),
-        ("{\"a.b\":{\"$exists\":false}}", "{\"a\":1}", true),
         ("{\"a\":{\"$all\":[]}}", "{\"a\":[]}", false),
         ("{\"a\":{\"$all\":[[1,2]]}}", "{\"a\":[1,2]}", true),
         ("{\"a\":{\"$allMatch\":{\"$gt\":0}}}", "{\"a\":[]}", false),
@@ -110,6 +108,66 @@ fn single_rules() {
         ),
     ] {
         assert_eq!(matches(selector, body), expected, "{selector} {body}");
+    }
+}
+
+#[test]
+fn operators_treat_arrays_and_objects_as_in_couchdb() {
+    for (condition, value, expected) in [
+        ("{}", "{}", true),
+        ("{}", "[]", false),
+        ("{}", "{\"b\":1}", false),
+        ("{\"b\":{}}", "{\"b\":{}}", true),
+        ("{\"b\":{}}", "{\"b\":{\"c\":1}}", false),
+        ("{\"b\":{}}", "{}", false),
+        ("{\"$in\":[]}", "0", false),
+        ("{\"$in\":[7,{\"b\":2}]}", "[0,7]", true),
+        ("{\"$in\":[7,{\"b\":2}]}", "[0,{\"b\":2}]", true),
+        ("{\"$in\":[{\"b\":2}]}", "{\"b\":2,\"c\":3}", false),
+        ("{\"$in\":[[[1],2]]}", "[[1],2]", false),
+        ("{\"$in\":[[[1],2]]}", "[0,[[1],2]]", true),
+        ("{\"$nin\":[[[1],2]]}", "[[1],2]", true),
+        ("{\"$nin\":[7]}", "[0,7]", false),
+        ("{\"$nin\":[]}", "0", true),
+        ("{\"$all\":[]}", "[7]", false),
+        ("{\"$all\":[1,2]}", "[2,0,1]", true),
+        ("{\"$all\":[1,2]}", "[2]", false),
+        ("{\"$all\":[[1,2]]}", "[2,1]", false),
+        ("{\"$all\":[[1,2]]}", "[5,[1,2]]", true),
+        ("{\"$all\":[\"x\"]}", "\"x\"", false),
+        ("{\"$all\":[{\"b\":1}]}", "[{\"b\":1,\"c\":2}]", false),
+        ("{\"$elemMatch\":{\"$eq\":0}}", "[]", false),
+        ("{\"$elemMatch\":{\"$eq\":0}}", "0", false),
+        ("{\"$elemMatch\":{\"$ne\":0}}", "[0,1]", true),
+        ("{\"$elemMatch\":{}}", "[1,{}]", true),
+        ("{\"$allMatch\":{\"$eq\":0}}", "[0,1]", false),
+        ("{\"$allMatch\":{\"$eq\":0}}", "0", false),
+        ("{\"$not\":{\"$allMatch\":{\"$eq\":0}}}", "[]", true),
+        ("{\"$keyMapMatch\":{\"$regex\":\"^x\"}}", "{\"x\":1,\"y\":2}", true),
+        ("{\"$keyMapMatch\":{\"$regex\":\"^x\"}}", "{\"y\":2}", false),
+        ("{\"$keyMapMatch\":{\"$gt\":null}}", "{}", false),
+        ("{\"$keyMapMatch\":{\"$gt\":null}}", "[\"a\"]", false),
+        ("{\"$size\":3}", "\"abc\"", false),
+        ("{\"$size\":1}", "{\"b\":1}", false),
+        ("{\"$mod\":[5,1]}", "6", true),
+        ("{\"$mod\":[5,1]}", "6.0", false),
+        ("{\"$mod\":[5,1]}", "\"6\"", false),
+        ("{\"$mod\":[2,-1]}", "-3", true),
+        ("{\"$type\":\"object\"}", "[]", false),
+        ("{\"$type\":\"array\"}", "{}", false),
+        ("{\"$type\":\"null\"}", "null", true),
+        ("{\"$type\":\"date\"}", "\"2020\"", false),
+        ("{\"$beginsWith\":\"note\"}", "\"notes\"", true),
+        ("{\"$beginsWith\":\"note\"}", "[\"notes\"]", false),
+        ("{\"$regex\":\"7\"}", "7", false),
+        ("{\"$regex\":\"7\"}", "[\"7\"]", false),
+        ("{\"$exists\":true}", "null", true),
+    ] {
+        let (selector, body) = (format!("{{\"a\":{condition}}}"), format!("{{\"a\":{value}}}"));
+        assert_eq!(matches(&selector, &body), expected, "{selector} {body}");
+        let negation = format!("{{\"a\":{{\"$not\":{condition}}}}}");
+        let may_be_missing = condition == "{\"b\":{}}" && value == "{}";
+        assert_eq!(matches(&negation, &body), !expected && !may_be_missing, "{negation} {body}");
     }
 }
 
@@ -148,8 +206,13 @@ fn required_fields_are_recognized() {
         (r#"{"a":{"$exists":true}}"#, "a", true),
         (r#"{"a":{"$exists":false}}"#, "a", false),
         (r#"{"$not":{"a":{"$exists":false}}}"#, "a", true),
-        (r#"{"a":{"$ne":1}}"#, "a", false),
-        (r#"{"a":{"$not":{"$lt":1}}}"#, "a", false),
+        (r#"{"a":{"$exists":false,"$ne":1}}"#, "a", true),
+        (r#"{"a":{"$ne":1}}"#, "a", true),
+        (r#"{"a":{"$nin":[1]}}"#, "a", true),
+        (r#"{"a":{"$not":{"$lt":1}}}"#, "a", true),
+        (r#"{"a":{"$not":{"$size":1}}}"#, "a", true),
+        (r#"{"a":{"$not":{"$elemMatch":{"b":1}}}}"#, "a", true),
+        (r#"{"$not":{"a":1,"b":1}}"#, "a", false),
         (r#"{"$or":[{"a":1},{"a":2,"b":3}]}"#, "a", true),
         (r#"{"$or":[{"a":1},{"b":3}]}"#, "a", false),
         (r#"{"$nor":[{"a":{"$exists":false}},{"b":1}]}"#, "a", true),

@@ -7,195 +7,34 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::super::{Selector, Subject};
-use super::reference;
-use crate::collation::tests::model::{
-    Tree, any_body, any_number, any_text, any_tree, map, points, spell, text,
+use super::super::Selector;
+use super::reference::{self, Meaning};
+use super::strategies::{
+    Document, FIELDS, IDS, POSITIVE, any_babble, any_condition, any_conjunction, any_document,
+    any_selector,
 };
+use crate::collation::tests::model::{Tree, any_number, map, spell, text};
 use crate::sort::SortField;
 
-const RELATIONS: [&str; 6] = ["$eq", "$ne", "$gt", "$gte", "$lt", "$lte"];
-const POSITIVE: [&str; 5] = ["$eq", "$gt", "$gte", "$lt", "$lte"];
-const OTHERS: [&str; 18] = [
-    "$in",
-    "$nin",
-    "$all",
-    "$exists",
-    "$type",
-    "$size",
-    "$mod",
-    "$beginsWith",
-    "$regex",
-    "$elemMatch",
-    "$allMatch",
-    "$keyMapMatch",
-    "$and",
-    "$or",
-    "$nor",
-    "$not",
-    "$default",
-    "$x",
-];
-const FIELDS: [&str; 13] = [
-    "a", "b", "type", "type", "_id", "_rev", "_deleted", "a.b", "a.0", "b.a.b", "a\\.b", "ü",
-    "\u{fffd}",
-];
-const IDS: [&str; 8] = ["", "a", "h", "h:", "h:1", "h;", "é\n", "😀"];
+const MEANINGS: [Meaning; 2] = [Meaning::Query, Meaning::Filter];
 
-/// Operators that test a value.
-fn any_test() -> impl Strategy<Value = (String, Tree)> {
-    let trees = || vec(any_tree(), 0..3).prop_map(Tree::List);
-    let kinds = ["null", "boolean", "number", "string", "array", "object", "date"];
-    prop_oneof![
-        4 => (select(RELATIONS.to_vec()), any_tree()),
-        4 => (select(RELATIONS.to_vec()), any_text().prop_map(Tree::Text)),
-        4 => (select(vec!["$in", "$nin", "$all"]), trees()),
-        2 => (Just("$exists"), any::<bool>().prop_map(Tree::Boolean)),
-        1 => (Just("$type"), select(kinds.to_vec()).prop_map(text)),
-        1 => (Just("$size"), (0..4i64).prop_map(|size| Tree::Number(size, 0))),
-        1 => (Just("$mod"), (select(vec![-3i64, 1, 2, 7]), -2..3i64).prop_map(|(d, r)| {
-            Tree::List(vec![Tree::Number(d, 0), Tree::Number(r, 0)])
-        })),
-        1 => (Just("$beginsWith"), any_text().prop_map(Tree::Text)),
-    ]
-    .prop_map(|(operator, argument)| (operator.to_owned(), argument))
+fn any_meaning() -> impl Strategy<Value = Meaning> {
+    select(MEANINGS.to_vec())
 }
 
-fn object(members: Vec<(String, Tree)>) -> Tree {
-    Tree::Map(members.into_iter().map(|(name, value)| (points(&name), value)).collect())
-}
-
-/// Conditions on a field.
-fn any_condition() -> BoxedStrategy<Tree> {
-    let leaf = prop_oneof![
-        1 => any_tree().prop_filter("no field has this name", has_fields_only),
-        3 => vec(any_test(), 1..3).prop_map(object),
-    ];
-    leaf.prop_recursive(3, 12, 3, |inner| {
-        let selector = || inner.clone().prop_filter("", |tree| matches!(tree, Tree::Map(_)));
-        let inner_match = select(vec!["$not", "$elemMatch", "$allMatch", "$keyMapMatch"]);
-        prop_oneof![
-            (select(vec!["$and", "$or", "$nor"]), vec(inner.clone(), 0..3))
-                .prop_map(|(operator, list)| map([(operator, Tree::List(list))])),
-            (inner_match, selector()).prop_map(|(operator, inner)| map([(operator, inner)])),
-            (any_test(), select(FIELDS.to_vec()), inner.clone()).prop_map(
-                |((operator, argument), field, inner)| map([
-                    (&*operator, argument),
-                    (field, inner)
-                ])
-            ),
-        ]
-    })
-    .boxed()
-}
-
-/// Whether a value can be parsed as a condition: a field name must not contain half a surrogate pair.
-fn has_fields_only(tree: &Tree) -> bool {
-    match tree {
-        Tree::Map(members) => members.iter().all(|(name, value)| {
-            name.iter().all(|point| char::from_u32(*point).is_some()) && has_fields_only(value)
-        }),
-        _ => true,
-    }
-}
-
-fn any_selector() -> BoxedStrategy<Tree> {
-    let leaf = vec((select(FIELDS.to_vec()), any_condition()), 0..3).prop_map(|members| {
-        object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
-    });
-    leaf.prop_recursive(3, 12, 3, |inner| {
-        prop_oneof![
-            (select(vec!["$and", "$or", "$nor"]), vec(inner.clone(), 0..3))
-                .prop_map(|(operator, list)| map([(operator, Tree::List(list))])),
-            inner.clone().prop_map(|inner| map([("$not", inner)])),
-            (select(FIELDS.to_vec()), any_condition(), inner.clone()).prop_map(
-                |(field, condition, inner)| map([
-                    (field, condition),
-                    ("$or", Tree::List(vec![inner]))
-                ])
-            ),
-        ]
-    })
-    .boxed()
-}
-
-/// A selector on the fields that are not in the body.
-fn any_conjunction() -> impl Strategy<Value = Tree> {
-    let field = select(vec!["_id", "_id", "type"]);
-    let id = prop_oneof![select(IDS.to_vec()).prop_map(text), any_tree()];
-    let operator = select(POSITIVE.to_vec());
-    let test = prop_oneof![
-        6 => (operator, id.clone()),
-        2 => (Just("$in"), vec(id, 0..4).prop_map(Tree::List)),
-        1 => (Just("$beginsWith"), select(IDS.to_vec()).prop_map(text)),
-    ];
-    let tests = vec(test, 1..3).prop_map(|tests| {
-        let and = tests.into_iter().map(|(operator, argument)| map([(operator, argument)]));
-        map([("$and", Tree::List(and.collect()))])
-    });
-    vec((field, tests), 1..4).prop_map(|fields| {
-        let fields = fields.into_iter().map(|(field, tests)| map([(field, tests)]));
-        map([("$and", Tree::List(fields.collect()))])
-    })
-}
-
-#[derive(Debug, Clone)]
-struct Document {
-    id: &'static str,
-    is_deleted: bool,
-    body: Tree,
-}
-
-fn any_document() -> impl Strategy<Value = Document> {
-    (select(IDS.to_vec()), any::<bool>(), any_body()).prop_map(|(id, is_deleted, body)| Document {
-        id,
-        is_deleted,
-        body,
-    })
-}
-
-impl Document {
-    fn asked(&self, selector: &Selector, seed: u64) -> bool {
-        let body = spell(&self.body, seed);
-        selector.matches(&Subject {
-            id: self.id,
-            revision: "1-a",
-            is_deleted: self.is_deleted,
-            body: Node::root(&body),
-        })
-    }
-
-    /// The document with all its fields.
-    fn whole(&self) -> Tree {
-        let Tree::Map(members) = &self.body else { unreachable!() };
-        let mut all = vec![(points("_id"), text(self.id)), (points("_rev"), text("1-a"))];
-        if self.is_deleted {
-            all.push((points("_deleted"), Tree::Boolean(true)));
-        }
-        all.extend(members.clone());
-        Tree::Map(all)
-    }
-
-    /// Its type as text; `None` if the field is neither text nor absent, so that it decides nothing.
-    fn kind(&self) -> Option<Option<String>> {
-        let Tree::Map(members) = &self.body else { unreachable!() };
-        match members.iter().find(|member| member.0 == points("type")) {
-            None => Some(None),
-            Some((_, Tree::Text(text))) => {
-                text.iter().map(|point| char::from_u32(*point)).collect::<Option<_>>().map(Some)
-            }
-            Some(_) => None,
-        }
-    }
-}
-
-fn read(selector: &Tree, seed: u64) -> Selector {
+fn read(selector: &Tree, meaning: Meaning, seed: u64) -> Selector {
     let written = spell(selector, seed);
     check(&written, 64).unwrap();
-    match Selector::parse(Node::root(&written)) {
+    match meaning.parse(Node::root(&written)) {
         Ok(selector) => selector,
         Err(error) => panic!("{error}: {written}"),
     }
+}
+
+/// Whether the selector has an operator that tests elements or names.
+fn looks_inside(selector: &Tree) -> bool {
+    let written = spell(selector, 0);
+    ["elemMatch", "allMatch", "keyMapMatch"].iter().any(|operator| written.contains(operator))
 }
 
 proptest! {
@@ -207,53 +46,81 @@ proptest! {
         documents in vec(any_document(), 1..6),
         seed: u64,
     ) {
-        let parsed = read(&selector, seed);
-        for document in &documents {
-            let expected = reference::matches(&selector, &document.whole());
-            prop_assert_eq!(parsed.asked_about(document, seed), expected, "{:?}", document);
+        for meaning in MEANINGS {
+            let parsed = read(&selector, meaning, seed);
+            for document in &documents {
+                let expected = reference::matches(&selector, &document.whole(), meaning);
+                prop_assert_eq!(
+                    document.is_matched_by(&parsed, seed), expected, "{:?} {:?}", meaning, document
+                );
+            }
         }
     }
 
     #[test]
     fn the_normal_form_matches_the_same_documents(
         selector in any_selector(),
+        meaning in any_meaning(),
         documents in vec(any_document(), 1..6),
         seed: u64,
     ) {
-        let parsed = read(&selector, seed);
+        let parsed = read(&selector, meaning, seed);
         let normal = parsed.normalized();
         check(&normal, 64).unwrap();
-        let again = Selector::parse(Node::root(&normal)).map_err(|error| {
+        let again = meaning.parse(Node::root(&normal)).map_err(|error| {
             TestCaseError::fail(format!("{error}: {normal}"))
         })?;
         prop_assert_eq!(again.normalized(), normal);
         for document in &documents {
-            prop_assert_eq!(document.asked(&again, seed), document.asked(&parsed, seed));
+            prop_assert_eq!(
+                document.is_matched_by(&again, seed), document.is_matched_by(&parsed, seed)
+            );
         }
     }
 
     #[test]
     fn a_required_field_is_in_all_matching_documents(
         selector in prop_oneof![any_selector(), any_conjunction()],
+        meaning in any_meaning(),
         field in select(FIELDS.to_vec()),
         document in any_document(),
         seed: u64,
     ) {
-        let parsed = read(&selector, seed);
+        let parsed = read(&selector, meaning, seed);
         let required = SortField::of(field).unwrap();
-        let exists = read(&map([(field, map([("$exists", Tree::Boolean(true))]))]), seed);
-        if parsed.requires(&required) && document.asked(&parsed, seed) {
-            prop_assert!(document.asked(&exists, seed), "{}", field);
+        let exists = map([(field, map([("$exists", Tree::Boolean(true))]))]);
+        if parsed.requires(&required) && document.is_matched_by(&parsed, seed) {
+            prop_assert!(document.is_matched_by(&read(&exists, meaning, seed), seed), "{}", field);
+        }
+    }
+
+    /// In a query, each test of a field but `{"$exists": false}` requires it.
+    #[test]
+    fn a_test_of_a_query_requires_its_field(
+        condition in any_condition(),
+        field in select(FIELDS.to_vec()),
+        seed: u64,
+    ) {
+        let required = SortField::of(field).unwrap();
+        let parsed = read(&map([(field, condition.clone())]), Meaning::Query, seed);
+        let negated = read(&map([("$not", map([(field, condition)]))]), Meaning::Query, seed);
+        for query in [parsed, negated] {
+            let normal = query.normalized();
+            let may_be_missing = ["\"$exists\":false", "\"$and\":[]"];
+            if !may_be_missing.iter().any(|part| normal.contains(part)) {
+                prop_assert!(query.requires(&required), "{}", normal);
+            }
         }
     }
 
     #[test]
     fn a_range_of_ids_leaves_no_document_out(
         selector in prop_oneof![any_selector(), any_conjunction()],
+        meaning in any_meaning(),
         document in any_document(),
         seed: u64,
     ) {
-        let parsed = read(&selector, seed);
+        let parsed = read(&selector, meaning, seed);
         let range = parsed.ids();
         let all: BTreeSet<String> = IDS.map(String::from).into();
         // `BTreeMap::range` panics for a range that ends before it begins.
@@ -261,7 +128,7 @@ proptest! {
         for id in IDS {
             let document = Document { id, ..document.clone() };
             prop_assert_eq!(range.contains(id), within.iter().any(|other| *other == id));
-            prop_assert!(!parsed.asked_about(&document, seed) || range.contains(id), "{}", id);
+            prop_assert!(!document.is_matched_by(&parsed, seed) || range.contains(id), "{}", id);
         }
         prop_assert!(!range.is_empty() || within.is_empty());
     }
@@ -269,14 +136,15 @@ proptest! {
     #[test]
     fn a_range_of_ids_is_tight_for_relations(
         relations in vec((select(POSITIVE.to_vec()), select(IDS.to_vec())), 0..5),
+        meaning in any_meaning(),
         seed: u64,
     ) {
         let tests = relations.iter().map(|(relation, id)| map([(*relation, text(id))]));
         let and = tests.map(|test| map([("_id", test)]));
-        let parsed = read(&map([("$and", Tree::List(and.collect()))]), seed);
+        let parsed = read(&map([("$and", Tree::List(and.collect()))]), meaning, seed);
         for id in IDS {
             let document = Document { id, is_deleted: false, body: map([]) };
-            let matches = parsed.asked_about(&document, seed);
+            let matches = document.is_matched_by(&parsed, seed);
             prop_assert_eq!(matches, parsed.ids().contains(id), "{}", id);
         }
     }
@@ -284,14 +152,15 @@ proptest! {
     #[test]
     fn decision_by_type_equals_full_evaluation(
         selector in prop_oneof![any_selector(), any_conjunction()],
+        meaning in any_meaning(),
         documents in vec(any_document(), 1..6),
         seed: u64,
     ) {
-        let parsed = read(&selector, seed);
+        let parsed = read(&selector, meaning, seed);
         for document in &documents {
             let decided = document.kind().and_then(|kind| parsed.decides_by_type(kind.as_deref()));
             if let Some(decided) = decided {
-                prop_assert_eq!(parsed.asked_about(document, seed), decided, "{:?}", document);
+                prop_assert_eq!(document.is_matched_by(&parsed, seed), decided, "{:?}", document);
             }
         }
     }
@@ -299,29 +168,65 @@ proptest! {
     #[test]
     fn selectors_on_the_type_only_are_decided_by_type(
         condition in any_condition(),
+        meaning in any_meaning(),
         kind in select(vec![None, Some("leaf"), Some("plain"), Some("")]),
         seed: u64,
     ) {
-        let parsed = read(&map([("type", condition)]), seed);
+        let parsed = read(&map([("type", condition)]), meaning, seed);
         prop_assert!(parsed.decides_by_type(kind).is_some());
     }
 
     #[test]
-    fn a_negation_matches_what_is_not_matched(
+    fn a_negation_of_a_filter_matches_exactly_the_other_documents(
         selector in any_selector(),
         document in any_document(),
         seed: u64,
     ) {
-        let not = read(&map([("$not", selector.clone())]), seed);
-        let nor = read(&map([("$nor", Tree::List(vec![selector.clone()]))]), seed);
-        let matches = read(&selector, seed).asked_about(&document, seed);
-        prop_assert_eq!(not.asked_about(&document, seed), !matches);
-        prop_assert_eq!(nor.asked_about(&document, seed), !matches);
+        let not = map([("$not", selector.clone())]);
+        let nor = map([("$nor", Tree::List(vec![selector.clone()]))]);
+        let matched = |selector: &Tree| {
+            document.is_matched_by(&read(selector, Meaning::Filter, seed), seed)
+        };
+        prop_assert_eq!(matched(&not), !matched(&selector));
+        prop_assert_eq!(matched(&nor), !matched(&selector));
+    }
+
+    #[test]
+    fn a_negation_of_a_query_matches_other_documents(
+        selector in any_selector(),
+        document in any_document(),
+        seed: u64,
+    ) {
+        let not = map([("$not", selector.clone())]);
+        let nor = map([("$nor", Tree::List(vec![selector.clone()]))]);
+        let twice = map([("$not", not.clone())]);
+        let matched = |selector: &Tree| {
+            document.is_matched_by(&read(selector, Meaning::Query, seed), seed)
+        };
+        prop_assert!(!(matched(&not) && matched(&selector)));
+        prop_assert_eq!(matched(&nor), matched(&not));
+        prop_assert_eq!(matched(&twice), matched(&selector));
+    }
+
+    /// Inside elements a double negation of `$ne` would break this: there `$not` is the same in queries and filters.
+    #[test]
+    fn a_filter_passes_all_documents_that_the_same_query_matches(
+        selector in any_selector(),
+        document in any_document(),
+        seed: u64,
+    ) {
+        let [query, filter] = MEANINGS.map(|meaning| read(&selector, meaning, seed));
+        prop_assert!(
+            looks_inside(&selector)
+                || !document.is_matched_by(&query, seed)
+                || document.is_matched_by(&filter, seed)
+        );
     }
 
     #[test]
     fn any_json_is_a_selector_or_an_error(
         selector in any_babble(),
+        meaning in any_meaning(),
         document in any_document(),
         (number, power) in any_number(),
         seed: u64,
@@ -329,10 +234,10 @@ proptest! {
         let written = spell(&selector, seed);
         check(&written, 64).unwrap();
         let other = spell(&Tree::Number(number, power), seed);
-        prop_assert!(Selector::parse(Node::root(&other)).is_err());
-        match Selector::parse(Node::root(&written)) {
+        prop_assert!(meaning.parse(Node::root(&other)).is_err());
+        match meaning.parse(Node::root(&written)) {
             Ok(selector) => {
-                let matches = selector.asked_about(&document, seed);
+                let matches = document.is_matched_by(&selector, seed);
                 prop_assert!(!matches || selector.ids().contains(document.id));
                 let kind = document.kind();
                 let decided = kind.and_then(|kind| selector.decides_by_type(kind.as_deref()));
@@ -340,23 +245,5 @@ proptest! {
             }
             Err(error) => prop_assert!(!error.to_string().is_empty()),
         }
-    }
-}
-
-/// Values with names of operators in all positions.
-fn any_babble() -> impl Strategy<Value = Tree> {
-    let names = [&RELATIONS[..], &OTHERS, &FIELDS, &["", ".", "a..b", "\\", "$text", "$"]].concat();
-    any_tree().prop_recursive(4, 24, 4, move |inner| {
-        let member = (select(names.clone()).prop_map(String::from), inner.clone());
-        prop_oneof![
-            1 => vec(inner, 0..4).prop_map(Tree::List),
-            3 => vec(member, 0..3).prop_map(object),
-        ]
-    })
-}
-
-impl Selector {
-    fn asked_about(&self, document: &Document, seed: u64) -> bool {
-        document.asked(self, seed)
     }
 }

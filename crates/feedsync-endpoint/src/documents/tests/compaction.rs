@@ -29,7 +29,8 @@ fn attachments_of_superseded_revisions_go_by_themselves() {
     let endpoint = Endpoint::new(store, clock.clone());
     let (databases, name) = (endpoint.databases(), "notes".parse::<DatabaseName>().unwrap());
     wait(databases.create_database(&name, None)).unwrap();
-    let room = Room { databases: Arc::clone(&databases), name: name.clone() };
+    let room =
+        Room { endpoint: endpoint.clone(), databases: Arc::clone(&databases), name: name.clone() };
     let mut revision = String::new();
     for letter in ["QUFB", "QkJC", "Q0ND"] {
         let data = letter.repeat(400_000);
@@ -70,7 +71,11 @@ fn failed_compaction_does_not_stop_other_databases() {
     let databases = endpoint.databases();
     for name in &names {
         wait(databases.create_database(name, None)).unwrap();
-        let room = Room { databases: Arc::clone(&databases), name: name.clone() };
+        let room = Room {
+            endpoint: endpoint.clone(),
+            databases: Arc::clone(&databases),
+            name: name.clone(),
+        };
         let long = format!(r#"{{"_id":"x","long":"{}"}}"#, "x".repeat(2 << 20));
         let written = room.write(&[&long], Edits::New).unwrap();
         let short = format!(r#"{{"_id":"x","_rev":"{}"}}"#, written[0]);

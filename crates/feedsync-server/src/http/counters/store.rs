@@ -14,11 +14,11 @@ use feedsync_store::{
     Append, AuditAction, AuditEntry, AuditSelection, ChangeNumber, ChangePage, Collection,
     CollectionName, CreationContext, Database, DatabaseChange, Databases, Decide, DecideCollection,
     DecideDocuments, Digest, Discarded, DocumentChanges, DocumentPage, DocumentRange,
-    DocumentRequest, Epoch, Expected, Generation, Grant, GrantFilter, Identity, ItemPage,
-    ItemStore, LedgerEntry, LocalDocument, Log, LogOutcome, LogSnapshot, Logs, Moment,
-    NewCollection, NewGeneration, NewRemote, NewSnapshot, Notices, PageLimit, People, Recent,
-    Remote, RemoteId, SelectBodies, Selection, SkipKind, Store, StoreError, StoredItem, Token,
-    Usage, User, UserId, UserName,
+    DocumentRequest, Epoch, Expected, Generation, Grant, GrantFilter, Identity, IndexPage,
+    IndexRange, Indexes, ItemPage, ItemStore, LedgerEntry, LocalDocument, Log, LogOutcome,
+    LogSnapshot, Logs, Moment, NewCollection, NewGeneration, NewRemote, NewSnapshot, Notices,
+    PageLimit, People, Recent, Remote, RemoteId, SelectBodies, Selection, SkipKind, Store,
+    StoreError, StoredItem, Token, Usage, User, UserId, UserName,
 };
 
 use super::page::{Histogram, Page};
@@ -171,6 +171,9 @@ timed! {
     async fn documents(&self, name: &DatabaseName, ids: &[DocumentId], choose: SelectBodies, most_bytes: u64) -> DocumentPage;
     async fn documents_by_id(&self, name: &DatabaseName, range: DocumentRange, choose: SelectBodies, most_bytes: u64) -> DocumentPage;
     async fn count_documents(&self, name: &DatabaseName, from: Bound<String>, to: Bound<String>) -> Option<u64>;
+    async fn indexes(&self, name: &DatabaseName) -> Indexes;
+    async fn build_indexes(&self, name: &DatabaseName, most: usize) -> bool;
+    async fn documents_by_key(&self, name: &DatabaseName, range: IndexRange, choose: SelectBodies, most_bytes: u64) -> Option<IndexPage>;
     async fn document_changes(&self, name: &DatabaseName, after: ChangeNumber, most: usize, skip_kind: Option<SkipKind>, choose: SelectBodies, most_bytes: u64) -> DocumentChanges;
     async fn latest_document_changes(&self, name: &DatabaseName, after: ChangeNumber, before: Option<ChangeNumber>, most: usize, choose: SelectBodies, most_bytes: u64) -> DocumentChanges;
     async fn count_changes(&self, name: &DatabaseName, after: ChangeNumber) -> u64;

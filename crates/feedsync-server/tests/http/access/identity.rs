@@ -388,6 +388,9 @@ async fn private_names_answer_like_missing_names() {
                     "/a/b",
                     "/_ensure_full_commit",
                     "/_index",
+                    "/_index/_bulk_delete",
+                    "/_index/_design/a/json/b",
+                    "/_explain",
                     "/_design/a",
                     "/_none",
                 ] {

@@ -130,9 +130,9 @@ async fn invalid_requests_return_couchdb_errors() {
         (&put, "/db/_local/x", "{\"_rev\":\"1-a\"}", 400, "bad_request", "Invalid rev format"),
         (&delete, "/db/_local/x", "", 404, "not_found", "missing"),
         (&put, "/db/_revs_limit", "0", 400, "bad_request", ""),
-        (&post, "/db/_find", "{}", 400, "bad_request", "Missing required key: selector"),
+        (&post, "/db/_find", "{}", 400, "missing_required_key", "Missing required key: selector"),
         (&post, "/db/_find", "{\"selector\":{\"a\":{\"$x\":1}}}", 400, "bad_request", ""),
-        (&post, "/db/_index", "{}", 501, "not_implemented", ""),
+        (&post, "/db/_search", "{}", 501, "not_implemented", ""),
         (&post, "/db/_all_docs/queries", "{}", 400, "bad_request", "`queries`"),
         (&get, "/db/_all_docs?keys=%5B%5D&key=1", "", 400, "query_parse_error", "incompatible"),
         (&post, "/_session", "{}", 400, "bad_request", "request body must contain a username"),
@@ -155,7 +155,7 @@ async fn invalid_requests_return_couchdb_errors() {
 #[tokio::test]
 async fn bodies_are_said_to_be_json() {
     let couch = Couch::new().await;
-    for path in ["_bulk_docs", "_bulk_get", "_revs_diff", "_changes", "_find"] {
+    for path in ["_bulk_docs", "_bulk_get", "_revs_diff", "_changes", "_find", "_index"] {
         let path = format!("/db/{path}");
         let sent = [("content-type", "text/plain")];
         let response = couch.send(Method::POST, &path, &sent, "{\"docs\":[]}").await;

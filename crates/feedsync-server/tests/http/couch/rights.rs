@@ -86,6 +86,57 @@ async fn a_database_is_for_those_whom_it_names() {
     assert_eq!((status, &session["userCtx"]["name"]), (200, &json!(null)));
 }
 
+/// Members of a database may create and delete its indexes. For others there is no database.
+#[tokio::test]
+async fn administrators_of_a_database_change_indexes_and_members_use_them() {
+    let directory = TempDir::new().unwrap();
+    let world = World::in_database(directory.path()).await;
+    for name in ["owen", "eddy"] {
+        world.password(name, PASSWORD).await;
+    }
+    let ask = async |name: &str, method: Method, path: &str, body: &str| {
+        let authorization = basic(name, PASSWORD);
+        let headers = [JSON, ("authorization", &*authorization)];
+        said(send(&world.router, method, path, &headers, body.to_owned()).await).await
+    };
+    let (post, delete) = (Method::POST, Method::DELETE);
+    assert_eq!(ask("owen", Method::PUT, "/mine", "").await.0, 201);
+    let requests = [
+        (&post, "/mine/_index", r#"{"index":{"fields":["a"]},"ddoc":"d","name":"n"}"#),
+        (&Method::GET, "/mine/_index", ""),
+        (&post, "/mine/_find", r#"{"selector":{"a":1}}"#),
+        (&post, "/mine/_explain", r#"{"selector":{"a":1}}"#),
+        (&delete, "/mine/_index/d/json/n", ""),
+        (&post, "/mine/_index/_bulk_delete", r#"{"docids":[]}"#),
+    ];
+    for (method, path, body) in requests {
+        let (status, told) = ask("eddy", method.clone(), path, body).await;
+        let reason = json!("Database does not exist.");
+        assert_eq!((status, &told["reason"]), (404, &reason), "{method} {path}");
+        let (status, _) =
+            said(send(&world.router, method.clone(), path, &[JSON], body).await).await;
+        assert_eq!(status, 401, "{method} {path}");
+        assert_eq!(ask("owen", method.clone(), path, body).await.0, 200, "{method} {path}");
+    }
+    let named = r#"{"admins":{"names":["owen"]},"members":{"names":["eddy"]}}"#;
+    assert_eq!(ask("owen", Method::PUT, "/mine/_security", named).await.0, 200);
+    let (method, path, body) = requests[0];
+    let (status, told) = ask("eddy", method.clone(), path, body).await;
+    assert_eq!((status, &told["error"]), (401, &json!("unauthorized")));
+    assert_eq!(ask("owen", method.clone(), path, body).await.0, 200);
+    for (method, path, body) in &requests[1..4] {
+        assert_eq!(ask("eddy", (*method).clone(), path, body).await.0, 200, "{method} {path}");
+    }
+    let (method, path, body) = requests[4];
+    let (status, told) = ask("eddy", method.clone(), path, body).await;
+    assert_eq!((status, &told["error"]), (401, &json!("unauthorized")));
+    let (_, told) =
+        ask("eddy", Method::POST, "/mine/_index/_bulk_delete", r#"{"docids":["_design/d"]}"#).await;
+    assert_eq!((&told["success"], &told["fail"][0]["id"]), (&json!([]), &json!("_design/d")));
+    let (_, listed) = ask("eddy", Method::GET, "/mine/_index", "").await;
+    assert_eq!(listed["total_rows"], 2);
+}
+
 /// A user whose access is revoked during a request, or during its response, reads no more.
 #[tokio::test]
 async fn changes_end_after_access_is_revoked() {

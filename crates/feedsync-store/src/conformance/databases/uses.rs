@@ -102,6 +102,11 @@ impl Use {
                 let swept = wait(databases.sweep_attachments(name.map(named).as_ref(), before));
                 swept.map_or_else(|error| error.to_string(), |count| count.to_string())
             }
+            #[cfg(feature = "queries")]
+            Operation::BuildIndexes(name, most) => {
+                let built = wait(databases.build_indexes(&named(name), most));
+                built.map_or_else(|error| error.to_string(), |is_more| is_more.to_string())
+            }
             Operation::Sweep => {
                 while wait(databases.sweep_databases()).expect("it can be swept") {}
                 String::new()
@@ -122,6 +127,8 @@ enum Operation {
     Sweep,
     Attach(u8, u8),
     SweepAttachments(Option<u8>, bool),
+    #[cfg(feature = "queries")]
+    BuildIndexes(u8, usize),
 }
 
 /// Epoch of a database; an arbitrary one if it does not exist.
@@ -146,6 +153,16 @@ pub(super) fn uses(count: Range<usize>) -> impl Strategy<Value = Vec<Use>> {
     prop::collection::vec(operation().prop_map(Use), count)
 }
 
+/// An operation on indexes, where there are any.
+fn operation_on_indexes() -> BoxedStrategy<Operation> {
+    #[cfg(feature = "queries")]
+    return (0..2u8, 1..4usize)
+        .prop_map(|(name, most)| Operation::BuildIndexes(name, most))
+        .boxed();
+    #[cfg(not(feature = "queries"))]
+    Just(Operation::Sweep).boxed()
+}
+
 fn operation() -> impl Strategy<Value = Operation> {
     let name = || 0..2u8;
     let arrival =
@@ -165,6 +182,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         3 => (name(), 0..3u8, prop::option::of(1..9u64))
             .prop_map(|(name, id, revision)| Operation::Local(name, id, revision)),
         1 => Just(Operation::Sweep),
+        4 => operation_on_indexes(),
         2 => (name(), 0..4u8).prop_map(|(name, bytes)| Operation::Attach(name, bytes)),
         2 => (prop::option::of(name()), any::<bool>())
             .prop_map(|(name, is_of_all)| Operation::SweepAttachments(name, is_of_all)),
@@ -221,6 +239,12 @@ fn body(arrival: &Arrival) -> StoredBody {
         length: attached(number).0.len() as u64,
     };
     let text = format!("{{\"type\":\"{}\",\"u\":\"\\u00e4\"}}", arrival.kind);
+    #[cfg(feature = "queries")]
+    let text = match id(arrival.document).is_design() {
+        // Any of the indexes, or several.
+        true => super::indexes::design(u64::from(arrival.kind) * 4 + arrival.start),
+        false => text,
+    };
     let attachments: Vec<_> = (0..arrival.attachments).map(attachment).collect();
     StoredBody { text: text.into(), attachments: attachments.into() }
 }
@@ -294,6 +318,8 @@ pub fn everything(databases: &(impl Databases + ?Sized), name: &DatabaseName) ->
             })
         },
     ];
+    #[cfg(feature = "queries")]
+    all.extend(super::indexes::everything(databases, name));
     let mut say = |said: String| all.push(said);
     for choose in choices {
         for most_bytes in [0, 60, u64::MAX] {

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use feedsync_couch::{AttachmentDigest, BodyRef, DocumentId, LocalId, Revision, Tree};
 
+#[cfg(feature = "queries")]
+use super::indexing::Indexing;
 use crate::database;
 use crate::database::{
     Database, DecideDocuments, DocumentChanges, DocumentEntry, DocumentRequest, DocumentWrite,
@@ -26,6 +28,8 @@ pub(in crate::memory) struct DatabaseContents {
     pub(super) bodies: BTreeMap<u64, StoredBody>,
     pub(super) local: BTreeMap<LocalId, LocalDocument>,
     pub(super) attachments: BTreeMap<AttachmentDigest, (Moment, Arc<[u8]>)>,
+    #[cfg(feature = "queries")]
+    pub(super) indexing: Indexing,
 }
 
 #[derive(Debug, Clone)]
@@ -51,6 +55,8 @@ impl DatabaseContents {
             bodies: BTreeMap::new(),
             local: BTreeMap::new(),
             attachments: BTreeMap::new(),
+            #[cfg(feature = "queries")]
+            indexing: Indexing::default(),
         }
     }
 
@@ -193,6 +199,8 @@ impl DatabaseContents {
         let (mut number, before, kind) =
             before.map(|it| (it.number, it.tree.clone(), it.kind.clone())).unwrap_or_default();
         let counted = self.database.count(&before, &write)?;
+        #[cfg(feature = "queries")]
+        let winner_before = self.winner(&before);
         for gone in counted.gone {
             self.bodies.remove(&gone);
         }
@@ -209,6 +217,11 @@ impl DatabaseContents {
             self.database.last = number;
         }
         let is_purge = before.leaves().iter().any(|leaf| !write.tree.contains(leaf.revision));
+        #[cfg(feature = "queries")]
+        {
+            let winner = self.winner(&write.tree);
+            self.indexing.apply(&write.id, winner_before.as_ref(), winner.as_ref());
+        }
         match write.tree.is_empty() {
             true => drop(self.documents.remove(&write.id)),
             false => {

@@ -13,7 +13,12 @@ use crate::transfer::TransferredDocument;
 impl DatabaseContents {
     /// An empty database.
     pub(in crate::memory) fn moved(database: Database, next_body: u64) -> Self {
-        Self { next_body, ..Self::new(database) }
+        Self {
+            next_body,
+            #[cfg(feature = "queries")]
+            indexing: super::indexing::Indexing::unknown(),
+            ..Self::new(database)
+        }
     }
 
     pub(in crate::memory) fn next_body(&self) -> u64 {

@@ -2,13 +2,15 @@
 
 use deadpool_postgres::{Client, Transaction};
 use feedsync_couch::{AttachmentDigest, DatabaseName};
+use futures_util::FutureExt as _;
 
 use super::rows::{self, LOCK_SHARED};
 use super::transfer;
-use crate::database::sweep::{self, AttachmentKey, AttachmentScan};
+use crate::database::sweep::{AttachmentKey, AttachmentScan, SCAN_LIMIT};
 use crate::digests;
 use crate::error::StoreError;
 use crate::order::Moment;
+use crate::postgres::node::Node;
 use crate::postgres::pipeline::Parameter;
 use crate::postgres::rows::{get, micros};
 
@@ -101,9 +103,37 @@ pub(super) const REMOVE: &str = concat!(
     is_unnamed!()
 );
 
+/// Removes attachments that were stored before a moment and that no body names, of one database or of all; returns
+/// their number.
+pub(super) async fn sweep(
+    node: &Node,
+    of: Option<&DatabaseName>,
+    stored_before: Moment,
+) -> Result<u64, StoreError> {
+    let (mut after, mut through) = (AttachmentKey::default(), i64::MAX);
+    if let Some(name) = of {
+        through = transfer::require(&node.connection().await?, name).await?.id;
+        after.database = through;
+    }
+    let (mut swept, mut last) = (0, Some(after));
+    while let Some(after) = last {
+        let mut client = node.connection().await?;
+        let mut looked = scan(&mut client, &after, through, stored_before).await?;
+        drop(client);
+        last = looked.last.take();
+        for piece in looked.pieces() {
+            let remove = node.write(move |transaction, _| {
+                async move { remove(transaction, &piece, stored_before).await }.boxed()
+            });
+            swept += remove.await?;
+        }
+    }
+    Ok(swept)
+}
+
 /// Searches the attachments after one, of databases up to one, for those that were stored before a moment and
 /// that no body names. Attachments of dropped databases are removed with their databases.
-pub(super) async fn scan(
+async fn scan(
     client: &mut Client,
     after: &AttachmentKey,
     through: i64,
@@ -111,7 +141,7 @@ pub(super) async fn scan(
 ) -> Result<AttachmentScan, StoreError> {
     let stored_before = micros(stored_before);
     let parameters: Vec<Parameter<'_>> =
-        vec![&after.database, &after.digest, &through, &stored_before, &sweep::SCAN_LIMIT];
+        vec![&after.database, &after.digest, &through, &stored_before, &SCAN_LIMIT];
     let mut looked = AttachmentScan::default();
     for row in &transfer::in_order(client, SCAN, parameters).await? {
         let key = AttachmentKey { database: get(row, 0)?, digest: get(row, 1)? };
@@ -123,7 +153,7 @@ pub(super) async fn scan(
 
 /// Removes those of the given attachments that are still unnamed and old; returns their number. No
 /// transaction can name one meanwhile. One that is put again meanwhile is rechecked, and stays.
-pub(super) async fn remove(
+async fn remove(
     transaction: &Transaction<'_>,
     piece: &[AttachmentKey],
     stored_before: Moment,

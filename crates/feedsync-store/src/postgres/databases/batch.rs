@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 
 use super::batch_state::{DocumentBatchState, MAX_BATCH_BYTES};
 use super::documents::{self, BY_KEYS, Document, Keys};
+use super::indexes::Upkeep;
 use super::rows::{self, BY_NAME, LOCK};
 use super::task::DocumentTask;
 use super::write;
@@ -156,7 +157,8 @@ async fn attempt_once(
 }
 
 /// Locks and reads in one round trip: the statements are pipelined, and each reads what was committed when
-/// the lock was acquired. A second round trip reads attachments, if they are requested.
+/// the lock was acquired. Further round trips read attachments, if they are requested, and indexes, if there are
+/// any.
 async fn load(
     transaction: &Transaction<'_>,
     node: &Node,
@@ -200,5 +202,6 @@ async fn load(
         .map(|(_, content)| content.body.number as i64)
         .collect();
     let attachments = documents::all_attachments(transaction, database_row.id, &bodies).await?;
-    Ok(Some(DocumentBatchState::new(database_row, stored, attachments)))
+    let upkeep = Upkeep::load(transaction, &database_row, &stored).await?;
+    Ok(Some(DocumentBatchState::new(database_row, stored, attachments, upkeep)))
 }

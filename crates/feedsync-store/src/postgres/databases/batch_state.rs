@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use feedsync_couch::{DocumentId, Revision};
 
 use super::documents::{AttachmentList, Document};
+use super::indexes::{DraftUpkeep, Upkeep};
 use super::rows::DatabaseRow;
 use super::task::DocumentTask;
 use crate::database::{
@@ -29,6 +30,7 @@ pub(super) struct DocumentBatchState {
     pub(super) bodies: BTreeMap<u64, StoredBody>,
     /// Numbers of stored bodies to remove.
     pub(super) gone: BTreeSet<u64>,
+    pub(super) upkeep: Upkeep,
     pub(super) new_bytes: u64,
     pub(super) is_changed: bool,
     pub(super) has_visible_changes: bool,
@@ -40,6 +42,7 @@ struct Draft {
     documents: BTreeMap<DocumentId, Option<Document>>,
     bodies: BTreeMap<u64, StoredBody>,
     gone: Vec<u64>,
+    upkeep: DraftUpkeep,
     is_purge: bool,
 }
 
@@ -48,6 +51,7 @@ impl DocumentBatchState {
         database_row: DatabaseRow,
         documents: BTreeMap<DocumentId, Document>,
         attachments: HashMap<u64, AttachmentList>,
+        upkeep: Upkeep,
     ) -> Self {
         let number =
             |(id, document): (&DocumentId, &Document)| (id.clone(), document.stored.number);
@@ -59,6 +63,7 @@ impl DocumentBatchState {
             changed: BTreeSet::new(),
             bodies: BTreeMap::new(),
             gone: BTreeSet::new(),
+            upkeep,
             new_bytes: 0,
             is_changed: false,
             has_visible_changes: false,
@@ -113,6 +118,7 @@ impl DocumentBatchState {
             documents: BTreeMap::new(),
             bodies: BTreeMap::new(),
             gone: Vec::new(),
+            upkeep: DraftUpkeep::default(),
             is_purge: false,
         };
         for write in writes {
@@ -120,24 +126,28 @@ impl DocumentBatchState {
                 let reason = format!("{} is not among the documents of the update", write.id);
                 return Err(StoreError::Decision(reason));
             }
-            draft.put(write, &self.documents, snapshot.next_body)?;
+            draft.put(write, self, snapshot.next_body)?;
         }
         Ok(self.take(draft))
     }
 
     fn take(&mut self, draft: Draft) -> Database {
-        let Draft { mut database_row, documents, bodies, gone, is_purge } = draft;
+        let Draft { mut database_row, documents, bodies, gone, upkeep, is_purge } = draft;
         database_row.database.purges += u64::from(is_purge);
+        self.upkeep.take(upkeep, &mut database_row.indexing);
         self.is_changed = true;
         self.has_visible_changes |=
             is_purge || database_row.database.last > self.database_row.database.last;
         self.database_row = database_row;
         for (id, document) in documents {
-            match document {
-                Some(document) => drop(self.documents.insert(id.clone(), document)),
-                None => drop(self.documents.remove(&id)),
+            let before = match document {
+                Some(document) => self.documents.insert(id.clone(), document),
+                None => self.documents.remove(&id),
+            };
+            if !self.changed.contains(&id) {
+                self.upkeep.replace(&id, before.as_ref());
+                self.changed.insert(id);
             }
-            self.changed.insert(id);
         }
         self.new_bytes += bodies.values().map(StoredBody::length).sum::<u64>();
         self.bodies.extend(bodies);
@@ -155,12 +165,13 @@ impl Draft {
     fn put(
         &mut self,
         write: DocumentWrite,
-        stored: &BTreeMap<DocumentId, Document>,
+        held: &DocumentBatchState,
         first_body: u64,
     ) -> Result<(), StoreError> {
         let database = &mut self.database_row.database;
         let DocumentWrite { id, .. } = &write;
-        let found = self.documents.get(id).map_or_else(|| stored.get(id), Option::as_ref).cloned();
+        let found =
+            self.documents.get(id).map_or_else(|| held.document(id), Option::as_ref).cloned();
         let (before, mut number, kind) = match found {
             None => Default::default(),
             Some(Document { stored, kind, .. }) => (stored.tree, stored.number, kind),
@@ -184,6 +195,7 @@ impl Draft {
             }
             self.database_row.next_body = self.database_row.next_body.max(number + 1);
         }
+        self.upkeep.put(&held.upkeep, &write.id, &write.tree, [&self.bodies, &held.bodies]);
         let document = write.tree.winner().map(|winner| winner.content.is_deleted);
         let document = document.map(|is_deleted| Document {
             is_deleted,

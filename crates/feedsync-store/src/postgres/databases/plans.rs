@@ -10,7 +10,9 @@ use feedsync_test::postgres::Cluster;
 use super::attachments::{REMOVE, SCAN};
 use super::changes::{BY_NUMBERS, CHANGES, COUNT_AFTER, COUNT_UP_TO, LATEST};
 use super::documents::{BODIES, BY_KEYS};
+use super::indexes::{self as index_rows, ASCENDING, DESCENDING, OF_DATABASE, WITH_DATABASE};
 use super::pages::{IN_ORDER, by_id_sql};
+use super::sweep::REMOVE_INDEX_ROWS;
 use super::transfer::{ATTACHMENTS_AFTER, BODIES_AFTER, DOCUMENTS_AFTER, LOCAL_DOCUMENTS_AFTER};
 use crate::conformance::wait;
 use crate::database::{DatabasesExt as _, DocumentRange, DocumentWrite, DocumentsSnapshot};
@@ -20,15 +22,13 @@ use crate::{
     SystemEnvironment,
 };
 
-fn fill(store: &PostgresStore, count: u64) {
+fn write(store: &PostgresStore, ids: Vec<DocumentId>, text: &'static str) {
     let name = "notes".parse().unwrap();
-    let ids: Vec<DocumentId> =
-        (0..count).map(|number| format!("{number:05}").parse().unwrap()).collect();
     let wanted = |id: &DocumentId| DocumentRequest { id: id.clone(), with_attachments: false };
     let all = ids.iter().map(wanted).collect();
     let decide = move |snapshot: &DocumentsSnapshot| {
         let write = |(id, number): (&DocumentId, u64)| {
-            let body = StoredBody { text: "{}".into(), attachments: Arc::from([]) };
+            let body = StoredBody { text: text.into(), attachments: Arc::from([]) };
             let place = body.place(number);
             let mut tree = snapshot.document(id).unwrap().tree.clone();
             let path = Path::new(1, vec!["a".parse().unwrap()]).unwrap();
@@ -41,12 +41,21 @@ fn fill(store: &PostgresStore, count: u64) {
     wait(store.decide_documents(&name, all, decide)).unwrap();
 }
 
+/// Writes documents, of which an index contains all.
+fn fill(store: &PostgresStore, count: u64) {
+    write(store, (0..count).map(|number| format!("{number:05}").parse().unwrap()).collect(), "{}");
+    while wait(store.build_indexes(&"notes".parse().unwrap(), 30_000)).unwrap() {}
+}
+
 #[test]
 fn everything_is_read_along_an_index() {
     let url = Cluster::shared().database();
     let name = EndpointName::new("tester").unwrap();
     let store = wait(PostgresStore::init(&url, &name, Arc::new(SystemEnvironment))).unwrap();
     wait(store.create_database(&"notes".parse().unwrap(), None)).unwrap();
+    let view = "{\"map\":{\"fields\":{\"_id\":\"asc\"}},\"options\":{}}";
+    let design = format!("{{\"language\":\"query\",\"views\":{{\"a\":{view}}}}}");
+    write(&store, vec!["_design/a".parse().unwrap()], design.leak());
     let range = |flags: u8| DocumentRange {
         from: Bound::Unbounded,
         to: Bound::Unbounded,
@@ -76,7 +85,18 @@ fn everything_is_read_along_an_index() {
         (SCAN, "bigint, text, bigint, bigint, bigint", "1, 'a', 2, 3, 9"),
         (REMOVE, "bigint[], text[], bigint", "'{1,2}', '{a,b}', 3"),
     ];
-    let all: Vec<_> = by_id.chain(others).collect();
+    let by_key = "text, bigint, bytea, bytea, bytea, bytea, bytea, bytea, bigint";
+    let between = "'notes', 1, 'a', 'b', '', 'c', 'd', '', 3";
+    let rows = "bigint[], bytea[], bytea[], bytea[]";
+    let of_indexes = [
+        (ASCENDING, by_key, between),
+        (DESCENDING, by_key, between),
+        (WITH_DATABASE, "text", "'notes'"),
+        (OF_DATABASE, "bigint", "1"),
+        (index_rows::REMOVE, rows, "'{1,2}', '{a,b}', '{a,b}', '{x,x}'"),
+        (REMOVE_INDEX_ROWS, "bigint, bigint", "1, 3"),
+    ];
+    let all: Vec<_> = by_id.chain(others).chain(of_indexes).collect();
     for count in [0, 20_000] {
         fill(&store, count);
         let analyse = if count == 0 { "" } else { "ANALYZE" };
@@ -99,6 +119,11 @@ fn everything_is_read_along_an_index() {
             let is_index_only =
                 plan.contains("Index Only Scan") && plan.contains("document_changes");
             assert!(is_index_only || !is_of_changes, "{plan}");
+            if sql == ASCENDING || sql == DESCENDING {
+                let bounds = "(index_id = $2) AND (ROW(key, head) >= ROW($3, $4)) AND (ROW(key, head) <= ROW($6, $7))";
+                assert!(plan.contains("using index_rows_pkey on index_rows"), "{plan}");
+                assert!(plan.contains(bounds) && plan.starts_with("Limit"), "{plan}");
+            }
             let sorts = plan.matches("Sort").count();
             let within =
                 plan.matches("Incremental Sort").count() + plan.matches("Sort Key").count();

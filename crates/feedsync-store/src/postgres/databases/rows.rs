@@ -4,6 +4,7 @@ use deadpool_postgres::{GenericClient, Transaction};
 use feedsync_couch::DatabaseName;
 use tokio_postgres::Row;
 
+use super::indexes::INDEX_VERSION;
 use crate::columns::moment;
 use crate::database::Database;
 use crate::environment::Environment;
@@ -17,7 +18,7 @@ macro_rules! select_databases {
     ($rest:literal) => {
         concat!(
             "SELECT id, name, epoch_began, epoch_tail, created, last, next_body, documents, deleted, purges, \
-             revisions_kept, security, bytes, superseded FROM databases ",
+             revisions_kept, security, bytes, superseded, indexes, index_version FROM databases ",
             $rest
         )
     };
@@ -46,7 +47,8 @@ pub(super) const LOCK_EXCLUSIVE: &str = "SELECT id FROM databases WHERE name = $
 /// Writes the changed columns of a database.
 pub(super) const WRITE: &str = "
     UPDATE databases SET last = $2, next_body = $3, documents = $4, deleted = $5, purges = $6,
-                         revisions_kept = $7, bytes = $8, superseded = $9, security = $10
+                         revisions_kept = $7, bytes = $8, superseded = $9, indexes = $10,
+                         index_version = $11, security = $12
      WHERE id = $1";
 
 /// A database with the internal columns of its row.
@@ -55,6 +57,14 @@ pub(super) struct DatabaseRow {
     pub(super) id: i64,
     pub(super) next_body: u64,
     pub(super) database: Database,
+    pub(super) indexing: Indexing,
+}
+
+/// The indexes of a database: their number, and the version of their rows.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Indexing {
+    pub(super) count: u64,
+    pub(super) version: u32,
 }
 
 /// Finds a database by one of the statements above.
@@ -125,7 +135,8 @@ fn database_row(row: &Row) -> Result<DatabaseRow, StoreError> {
         bytes: count(12)?,
         superseded: count(13)?,
     };
-    Ok(DatabaseRow { id: get(row, 0)?, next_body: count(6)?, database })
+    let indexing = Indexing { count: count(14)?, version: get::<i64>(row, 15)? as u32 };
+    Ok(DatabaseRow { id: get(row, 0)?, next_body: count(6)?, database, indexing })
 }
 
 /// Decodes bytes that were UTF-8 when they were stored.
@@ -133,36 +144,79 @@ pub(super) fn text(bytes: &[u8]) -> Result<&str, StoreError> {
     std::str::from_utf8(bytes).map_err(|error| StoreError::Damaged(format!("a text: {error}")))
 }
 
+/// Creates a database; `None` if one of this name exists.
+pub(super) async fn create(
+    transaction: &Transaction<'_>,
+    environment: &dyn Environment,
+    name: DatabaseName,
+    security: Option<String>,
+) -> Result<Option<Database>, StoreError> {
+    // Concurrent creations wait for each other, because an epoch must be later than all others of the store.
+    transaction.query("SELECT 1 FROM endpoint FOR UPDATE", &[]).await?;
+    if find(transaction, BY_NAME, &name).await?.is_some() {
+        return Ok(None);
+    }
+    let epoch = collections::begin_epoch(transaction, environment).await?;
+    let database = Database::created(name, security, epoch, environment.now());
+    insert(transaction, &database, INDEX_VERSION).await?;
+    Ok(Some(database))
+}
+
+/// Gives up the name of a database. Its contents are swept later.
+pub(super) async fn drop(
+    transaction: &Transaction<'_>,
+    name: &DatabaseName,
+    epoch: Epoch,
+) -> Result<(), StoreError> {
+    let database_row = lock(transaction, LOCK_EXCLUSIVE, name).await?;
+    database_row.database.require(epoch)?;
+    let sql = "UPDATE databases SET name = NULL WHERE id = $1";
+    transaction.execute(sql, &[&database_row.id]).await?;
+    Ok(())
+}
+
+/// Inserts an empty database, whose indexes have a version.
 pub(super) async fn insert(
     transaction: &Transaction<'_>,
     database: &Database,
+    index_version: u32,
 ) -> Result<(), StoreError> {
     let sql = "INSERT INTO databases (name, epoch_began, epoch_tail, created, last, next_body, documents, deleted,
-                                      purges, revisions_kept, bytes, superseded, security)
-               VALUES ($1, $2, $3, $4, 0, 1, 0, 0, 0, $5, 0, 0, $6)";
+                                      purges, revisions_kept, bytes, superseded, security, index_version)
+               VALUES ($1, $2, $3, $4, 0, 1, 0, 0, 0, $5, 0, 0, $6, $7)";
     let statement = transaction.prepare_cached(sql).await?;
     let security = database.security.as_ref().map(String::as_bytes);
-    let values: [Parameter<'_>; 6] = [
+    let values: [Parameter<'_>; 7] = [
         &database.name.as_str(),
         &micros(database.epoch.began()),
         &i64::from(database.epoch.tail()),
         &micros(database.created),
         &(database.revisions_kept as i64),
         &security,
+        &i64::from(index_version),
     ];
     transaction.execute(&statement, &values).await?;
     Ok(())
 }
 
+pub(super) async fn write(
+    transaction: &Transaction<'_>,
+    database_row: &DatabaseRow,
+) -> Result<(), StoreError> {
+    let statement = transaction.prepare_cached(WRITE).await?;
+    transaction.execute(&statement, &DatabaseColumns::of(database_row).parameters()).await?;
+    Ok(())
+}
+
 /// The values of the statement [`WRITE`].
 pub(super) struct DatabaseColumns {
-    counts: [i64; 9],
+    counts: [i64; 11],
     security: Option<Vec<u8>>,
 }
 
 impl DatabaseColumns {
     pub(super) fn of(database_row: &DatabaseRow) -> Self {
-        let DatabaseRow { id, next_body, database } = database_row;
+        let DatabaseRow { id, next_body, database, indexing } = database_row;
         let counts = [
             *id,
             database.last.get() as i64,
@@ -173,6 +227,8 @@ impl DatabaseColumns {
             database.revisions_kept as i64,
             database.bytes as i64,
             database.superseded as i64,
+            indexing.count as i64,
+            i64::from(indexing.version),
         ];
         Self { counts, security: database.security.clone().map(String::into_bytes) }
     }

@@ -1,4 +1,4 @@
-//! Removal of the contents of dropped databases, piece by piece. No statement exceeds the session's timeout,
+//! Removal of the contents of dropped databases and of the rows of dropped indexes, piece by piece. No statement exceeds the session's timeout,
 //! and no other transaction waits for long.
 
 use deadpool_postgres::Transaction;
@@ -34,11 +34,22 @@ const REMOVE_ATTACHMENTS: &str = "
     DELETE FROM attachments WHERE database = $1 AND digest <= (SELECT max(digest) FROM
       (SELECT digest FROM attachments WHERE database = $1 ORDER BY digest LIMIT 8) piece)";
 
-/// Removes one piece of the contents of one dropped database; returns whether there may be more of it, or of
-/// another.
+const DROPPED_INDEX: &str = "SELECT id FROM document_indexes WHERE database IS NULL
+                              ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED";
+
+const DROP_INDEXES: &str = "UPDATE document_indexes SET database = NULL WHERE database = $1";
+
+pub(super) const REMOVE_INDEX_ROWS: &str = "
+    DELETE FROM index_rows WHERE ctid = ANY(ARRAY(
+      SELECT ctid FROM index_rows WHERE index_id = $1 ORDER BY key, head, digest LIMIT $2))";
+
+/// Removes one piece of the contents of one dropped database or index; returns whether there may be more of it,
+/// or of another.
 pub(super) async fn sweep(transaction: &Transaction<'_>) -> Result<bool, StoreError> {
     let statement = transaction.prepare_cached(DROPPED).await?;
-    let Some(row) = transaction.query_opt(&statement, &[]).await? else { return Ok(false) };
+    let Some(row) = transaction.query_opt(&statement, &[]).await? else {
+        return index(transaction).await;
+    };
     let id: i64 = get(&row, 0)?;
     let mut removed = bodies(transaction, id).await?;
     for sql in REMOVE {
@@ -48,7 +59,20 @@ pub(super) async fn sweep(transaction: &Transaction<'_>) -> Result<bool, StoreEr
     let statement = transaction.prepare_cached(REMOVE_ATTACHMENTS).await?;
     removed += transaction.execute(&statement, &[&id]).await?;
     if removed == 0 {
+        transaction.execute(DROP_INDEXES, &[&id]).await?;
         transaction.execute("DELETE FROM databases WHERE id = $1", &[&id]).await?;
+    }
+    Ok(true)
+}
+
+/// Removes one piece of the rows of one dropped index. Nothing adds rows to it.
+async fn index(transaction: &Transaction<'_>) -> Result<bool, StoreError> {
+    let statement = transaction.prepare_cached(DROPPED_INDEX).await?;
+    let Some(row) = transaction.query_opt(&statement, &[]).await? else { return Ok(false) };
+    let id: i64 = get(&row, 0)?;
+    let statement = transaction.prepare_cached(REMOVE_INDEX_ROWS).await?;
+    if transaction.execute(&statement, &[&id, &ROWS]).await? == 0 {
+        transaction.execute("DELETE FROM document_indexes WHERE id = $1", &[&id]).await?;
     }
     Ok(true)
 }

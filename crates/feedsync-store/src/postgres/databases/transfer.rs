@@ -8,7 +8,7 @@ use super::bodies::Bodies;
 use super::documents::{self, Document, Documents};
 use super::local;
 use super::pages::IN_ORDER;
-use super::rows::{self, BY_NAME, DatabaseColumns, DatabaseRow, WRITE, text};
+use super::rows::{self, BY_NAME, DatabaseRow, Indexing, text};
 use crate::columns::parse;
 use crate::database::{Database, Kind, LocalDocument, StoredBody};
 use crate::environment::Environment;
@@ -160,12 +160,11 @@ pub(in crate::postgres) async fn begin(
 ) -> Result<(), StoreError> {
     let epoch = collections::begin_epoch(transaction, environment).await?;
     let database = Database { epoch, ..database };
-    rows::insert(transaction, &database).await?;
+    // The indexes of the documents are not known yet.
+    let indexing = Indexing::default();
+    rows::insert(transaction, &database, indexing.version).await?;
     let DatabaseRow { id, .. } = require(transaction, &database.name).await?;
-    let written = DatabaseColumns::of(&DatabaseRow { id, next_body, database });
-    let statement = transaction.prepare_cached(WRITE).await?;
-    transaction.execute(&statement, &written.parameters()).await?;
-    Ok(())
+    rows::write(transaction, &DatabaseRow { id, next_body, database, indexing }).await
 }
 
 pub(in crate::postgres) async fn take_documents(

@@ -5,13 +5,15 @@ use deadpool_postgres::Transaction;
 use super::batch_state::DocumentBatchState;
 use super::bodies::{self, Bodies};
 use super::documents::{Document, Documents};
+use super::indexes::IndexChanges;
 use super::rows::{DatabaseColumns, DatabaseRow, WRITE};
 use crate::error::StoreError;
 use crate::postgres::pipeline::Pipeline;
 
 const DELETE_DOCUMENTS: &str = "DELETE FROM documents WHERE database = $1 AND number = ANY($2)";
 
-/// Writes in one round trip. Rows are removed before new ones are inserted.
+/// Writes in one round trip, after one that reads bodies, if indexes depend on them. Rows are removed before new
+/// ones are inserted.
 pub(super) async fn write(
     transaction: &Transaction<'_>,
     held: &DocumentBatchState,
@@ -26,12 +28,14 @@ pub(super) async fn write(
     let gone = &gone[..];
     let new = Bodies::of(&held.bodies);
     let written = DatabaseColumns::of(&held.database_row);
+    let indexes = IndexChanges::of(transaction, held).await?;
 
     let mut pipeline = Pipeline::default();
     pipeline.add_for(forgotten.len(), DELETE_DOCUMENTS, vec![id, &forgotten]);
     bodies::remove(&mut pipeline, id, &gone);
     documents.add_to(&mut pipeline, id);
     new.add_to(&mut pipeline, id);
+    indexes.add_to(&mut pipeline, id);
     pipeline.add(WRITE, written.parameters());
     pipeline.run(transaction).await?;
     Ok(())

@@ -1,0 +1,233 @@
+//! Functions of design documents: `validate_doc_update` on every way into a database, also while its processes are killed.
+
+mod support;
+
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use support::{Hub, TestDirectory, output};
+
+const PASSWORD: &str = "correct horse battery";
+
+/// A function that refuses documents without an author, edits by others, and deletions by all but administrators.
+const VALIDATE: &str = "function (newDoc, oldDoc, userCtx, secObj) {
+  if (userCtx.roles.indexOf('_admin') >= 0) return;
+  if (newDoc._deleted) throw({unauthorized: 'only administrators delete'});
+  if (newDoc.author !== userCtx.name) throw({forbidden: 'the author must be ' + userCtx.name});
+  if (oldDoc && oldDoc.author !== newDoc.author) throw({forbidden: 'by ' + oldDoc.author});
+  if (!secObj.members) throw({forbidden: 'no members'});
+}";
+
+/// A client of a hub with a user.
+struct Client<'p> {
+    directory: &'p Path,
+    url: String,
+    login: String,
+}
+
+impl Client<'_> {
+    /// Sends a request; returns the status and the JSON of the response.
+    fn ask(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+        let (url, body) = (format!("{}/couch/{path}", self.url), body.to_string());
+        let said = output(
+            "curl",
+            &[
+                "-s",
+                "-w",
+                "%{http_code}",
+                "-u",
+                &self.login,
+                "-X",
+                method,
+                "-H",
+                "Content-Type: application/json",
+                "--data-binary",
+                &body,
+                &url,
+            ],
+            self.directory,
+        );
+        let (text, status) = said.split_at(said.len() - 3);
+        (status.parse().unwrap(), serde_json::from_str(text).unwrap_or(Value::Null))
+    }
+}
+
+/// A hub with the administrator `anna` and the user `bert`, who may use the database `notes`.
+fn hub(place: &TestDirectory, settings: &[&str]) -> Hub {
+    place.desk("hub");
+    for (user, rest) in [("anna", &["--administrator"][..]), ("bert", &[])] {
+        let mut add = vec!["--data", "hub", "user", "add", user, "--password-stdin"];
+        add.extend(rest);
+        let added = place.run_with(&add, PASSWORD);
+        assert_eq!(added.code, 0, "{}", added.err);
+    }
+    let log = std::fs::File::create(place.path("log")).unwrap();
+    let hub = Hub::start_with(place, "hub", |command| {
+        command.args(settings).stderr(Stdio::from(log));
+    });
+    let directory = place.path("");
+    let anna = client(&hub, &directory, "anna");
+    assert_eq!(anna.ask("PUT", "notes", &json!({})).0, 201);
+    let security = json!({"members": {"names": ["bert"]}, "admins": {"names": ["anna"]}});
+    assert_eq!(anna.ask("PUT", "notes/_security", &security).0, 200);
+    hub
+}
+
+fn client<'p>(hub: &Hub, directory: &'p Path, user: &str) -> Client<'p> {
+    Client { directory, url: hub.url.clone(), login: format!("{user}:{PASSWORD}") }
+}
+
+fn design(function: &str) -> Value {
+    json!({"language": "javascript", "validate_doc_update": function})
+}
+
+#[test]
+fn documents_are_validated_on_every_way_in() {
+    let place = TestDirectory::new();
+    let hub = hub(&place, &[]);
+    let directory = place.path("");
+    let (anna, bert) = (client(&hub, &directory, "anna"), client(&hub, &directory, "bert"));
+    let (status, told) = bert.ask("PUT", "notes/_design/rules", &design(VALIDATE));
+    assert_eq!((status, &told["error"]), (401, &json!("unauthorized")));
+    let (status, told) = anna.ask("PUT", "notes/_design/rules", &design(VALIDATE));
+    assert_eq!((status, told.get("unenforced")), (201, None));
+
+    let mine = json!({"author": "bert"});
+    let (status, first) = bert.ask("PUT", "notes/a", &mine);
+    assert_eq!(status, 201, "{first}");
+    let (status, told) = bert.ask("PUT", "notes/b", &json!({"author": "carl"}));
+    assert_eq!(
+        (status, told),
+        (403, json!({"error": "forbidden", "reason": "the author must be bert"}))
+    );
+    let (status, told) = bert.ask("POST", "notes", &json!({"_id": "c"}));
+    assert_eq!((status, &told["error"]), (403, &json!("forbidden")));
+    let revision = first["rev"].as_str().unwrap();
+    let (status, told) = bert.ask("DELETE", &format!("notes/a?rev={revision}"), &json!({}));
+    assert_eq!((status, &told["reason"]), (401, &json!("only administrators delete")));
+    let (status, told) = bert.ask("PUT", "notes/b?new_edits=false", &json!({"_rev": "1-a"}));
+    assert_eq!((status, &told["error"]), (403, &json!("forbidden")));
+
+    let documents = json!({"docs": [{"_id": "d", "author": "bert"}, {"_id": "e"}]});
+    let (status, told) = bert.ask("POST", "notes/_bulk_docs", &documents);
+    assert_eq!(
+        (status, &told[0]["ok"], &told[1]["error"]),
+        (201, &json!(true), &json!("forbidden"))
+    );
+    let documents = json!({"new_edits": false, "docs": [
+        {"_id": "f", "_rev": "1-a", "author": "bert"}, {"_id": "g", "_rev": "1-a"},
+        {"_id": "_design/more", "_rev": "1-a"},
+    ]});
+    let (status, told) = bert.ask("POST", "notes/_bulk_docs", &documents);
+    let refused = json!([
+        {"id": "g", "rev": "1-a", "error": "forbidden", "reason": "the author must be bert"},
+        {"id": "_design/more", "rev": "1-a", "error": "unauthorized", "reason": "You are not a db or server admin."},
+    ]);
+    assert_eq!((status, told), (201, refused));
+
+    // Edits of another author's document.
+    assert_eq!(anna.ask("PUT", "notes/h", &json!({"author": "anna"})).0, 201);
+    let (_, read) = bert.ask("GET", "notes/h", &json!({}));
+    let edit = json!({"_rev": read["_rev"], "author": "bert"});
+    let (status, told) = bert.ask("PUT", "notes/h", &edit);
+    assert_eq!((status, &told["reason"]), (403, &json!("by anna")));
+
+    let (_, all) = bert.ask("GET", "notes/_all_docs", &json!({}));
+    let ids: Vec<_> =
+        all["rows"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["_design/rules", "a", "d", "f", "h"]);
+}
+
+#[test]
+fn faulty_functions_refuse_all_documents_and_can_be_replaced() {
+    let place = TestDirectory::new();
+    let hub = hub(&place, &[]);
+    let directory = place.path("");
+    let (anna, bert) = (client(&hub, &directory, "anna"), client(&hub, &directory, "bert"));
+    let mut revision = Value::Null;
+    for (function, status, error) in [
+        ("function (newDoc", 500, "compilation_error"),
+        ("function () { for (;;); }", 500, "os_process_error"),
+        ("function () { const a = []; for (;;) a.push([a]); }", 500, "os_process_error"),
+        ("function (newDoc) { newDoc.none.x; }", 403, "forbidden"),
+        ("function () {}", 201, ""),
+    ] {
+        let mut rules = design(function);
+        if revision != Value::Null {
+            rules["_rev"] = revision;
+        }
+        let (written, told) = anna.ask("PUT", "notes/_design/rules", &rules);
+        assert_eq!(written, 201, "{told}");
+        revision = told["rev"].clone();
+        let (got, told) = bert.ask("PUT", "notes/a", &json!({}));
+        assert_eq!(
+            (got, told["error"].as_str().unwrap_or_default()),
+            (status, error),
+            "{function}"
+        );
+    }
+}
+
+/// Without functions, a hub tells that documents are not protected.
+#[test]
+fn a_hub_without_functions_tells_so() {
+    let place = TestDirectory::new();
+    let hub = hub(&place, &["--functions", "off"]);
+    let directory = place.path("");
+    let (anna, bert) = (client(&hub, &directory, "anna"), client(&hub, &directory, "bert"));
+    let (status, told) = anna.ask("PUT", "notes/_design/rules", &design(VALIDATE));
+    assert_eq!((status, &told["unenforced"]), (201, &json!(["validate_doc_update"])));
+    let mut again = design(VALIDATE);
+    again["_id"] = json!("_design/more");
+    let (_, told) = anna.ask("POST", "notes/_bulk_docs", &json!({"docs": [again, {"_id": "x"}]}));
+    assert_eq!(told[0]["unenforced"], json!(["validate_doc_update"]));
+    assert_eq!(told[1].get("unenforced"), None);
+    assert_eq!(bert.ask("PUT", "notes/a", &json!({})).0, 201);
+    drop(hub);
+    let log = place.read("log");
+    assert_eq!(log.matches("validate_doc_update does not protect documents").count(), 2, "{log}");
+}
+
+/// A document that a function refuses is never written, whenever its process is killed.
+#[test]
+fn kills_of_the_process_let_nothing_pass() {
+    let place = TestDirectory::new();
+    let hub = hub(&place, &[]);
+    let directory = place.path("");
+    let (anna, bert) = (client(&hub, &directory, "anna"), client(&hub, &directory, "bert"));
+    assert_eq!(anna.ask("PUT", "notes/_design/rules", &design(VALIDATE)).0, 201);
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                // There may be no process.
+                let _ = std::process::Command::new("pkill")
+                    .args(["-9", "-P", &hub.id().to_string()])
+                    .status();
+                thread::sleep(Duration::from_millis(7));
+            }
+        });
+        let (mut written, mut refused) = (0, 0);
+        for number in 0..150 {
+            let author = if number & 1 == 0 { "bert" } else { "carl" };
+            let (status, told) =
+                bert.ask("PUT", &format!("notes/{author}-{number}"), &json!({"author": author}));
+            match status {
+                201 => written += 1,
+                403 => refused += 1,
+                500 => assert_eq!(told["error"], "os_process_error"),
+                other => panic!("{other} {told}"),
+            }
+            assert!(status != 201 || author == "bert", "{told}");
+        }
+        is_over.store(true, Ordering::Relaxed);
+        assert!(written > 10 && refused > 10, "{written} {refused}");
+    });
+    let (_, all) = bert.ask("GET", "notes/_all_docs", &json!({}));
+    let rows = all["rows"].as_array().unwrap();
+    assert!(rows.iter().all(|row| !row["id"].as_str().unwrap().starts_with("carl")));
+}

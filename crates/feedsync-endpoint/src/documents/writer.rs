@@ -1,0 +1,123 @@
+//! The only way in which documents are written: all checks happen here.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use feedsync_couch::{DocumentId, Refusal, RefusalKind};
+use feedsync_store::{Database, Databases};
+
+use super::validation::{Author, Validation};
+use super::{
+    DocumentsError, Edits, NewDocument, PreparedDocument, WRITE_BATCH, Written, prepare,
+    stored_elsewhere, write_prepared,
+};
+use crate::endpoint::Endpoint;
+
+/// Writes documents on behalf of a user.
+#[derive(Clone)]
+pub struct DocumentsWriter {
+    databases: Arc<dyn Databases>,
+    validation: Option<Arc<Validation>>,
+    author: Author,
+}
+
+impl Endpoint {
+    /// Returns what writes documents on behalf of a user.
+    pub fn documents_writer(&self, author: Author) -> DocumentsWriter {
+        let validation = self.validation.clone();
+        DocumentsWriter { databases: self.databases(), validation, author }
+    }
+}
+
+impl DocumentsWriter {
+    /// Writes documents, if the database still has the same epoch, two thousand in one transaction.
+    ///
+    /// A replicated document ([`Edits::Replicated`]) is refused alone: its result gives the reason, and the
+    /// others are written. Among [edits](Edits::New), an invalid document causes its whole transaction to be
+    /// refused, as in CouchDB. A conflict, a design document that the author may not write, and the refusal of
+    /// a [function](super::validation) are results of their document alone.
+    pub async fn write(
+        &self,
+        database: &Database,
+        documents: Vec<NewDocument>,
+        edits: Edits,
+    ) -> Result<Written, DocumentsError> {
+        let databases = &*self.databases;
+        let count = documents.len();
+        let (mut prepared, mut refused) = (Vec::with_capacity(count), BTreeMap::new());
+        for (at, document) in documents.into_iter().enumerate() {
+            match prepare(databases, &database.name, document, edits).await {
+                Ok(document) => prepared.push((at, document)),
+                Err(DocumentsError::Refused(refusal)) if edits == Edits::Replicated => {
+                    refused.insert(at, refusal);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let mut prepared = prepared.into_iter();
+        let mut written = Vec::with_capacity(prepared.len());
+        let mut current = database.clone();
+        while prepared.len() > 0 {
+            let (places, some): (Vec<_>, Vec<_>) = prepared.by_ref().take(WRITE_BATCH).unzip();
+            let mut accepted = Vec::with_capacity(some.len());
+            let checked = self.check(&current, &some).await?;
+            for ((at, document), refusal) in places.into_iter().zip(some).zip(checked) {
+                match refusal {
+                    None => accepted.push(document),
+                    Some(refusal) => drop(refused.insert(at, refusal)),
+                }
+            }
+            let (after, mut done) = self.write_checked(&current, accepted.into(), edits).await?;
+            current = after;
+            written.append(&mut done);
+        }
+        let mut written = written.into_iter();
+        let result = |at| refused.remove(&at).map_or_else(|| written.next(), |it| Some(Err(it)));
+        Ok((0..count).filter_map(result).collect())
+    }
+
+    /// Returns a refusal for each document that the author may not write, or that functions of the database refuse.
+    async fn check(
+        &self,
+        database: &Database,
+        documents: &[PreparedDocument],
+    ) -> Result<Vec<Option<Refusal>>, DocumentsError> {
+        let is_refused = |id: &DocumentId| id.is_design() && !self.author.may_design;
+        let refusal = || RefusalKind::Unauthorized.with_reason("You are not a db or server admin.");
+        let refused = documents.iter().map(|document| is_refused(&document.id).then(refusal));
+        let refused: Vec<_> = refused.collect();
+        let Some(validation) = &self.validation else { return Ok(refused) };
+        let said = validation.check(&*self.databases, (database, &self.author), documents).await?;
+        Ok(refused.into_iter().zip(said).map(|(one, other)| one.or(other)).collect())
+    }
+
+    /// Writes documents in one transaction.
+    async fn write_checked(
+        &self,
+        database: &Database,
+        documents: Arc<[PreparedDocument]>,
+        edits: Edits,
+    ) -> Result<(Database, Written), DocumentsError> {
+        let databases = &*self.databases;
+        if documents.is_empty() {
+            return Ok((database.clone(), Vec::new()));
+        }
+        let mut done = write_prepared(databases, database, Arc::clone(&documents), None).await;
+        if let Err(DocumentsError::Refused(refusal)) = &done
+            && refusal.kind == RefusalKind::MissingStub
+        {
+            let elsewhere = stored_elsewhere(databases, &database.name, &documents).await?;
+            if !elsewhere.is_empty() || edits == Edits::Replicated {
+                let documents = Arc::clone(&documents);
+                done = write_prepared(databases, database, documents, Some(elsewhere)).await;
+            }
+        }
+        let (seen, after, written) = done?;
+        if let Some(validation) = &self.validation
+            && !documents.iter().any(|document| document.id.is_design())
+        {
+            validation.keep(seen, &after);
+        }
+        Ok((after, written))
+    }
+}
