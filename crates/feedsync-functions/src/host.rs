@@ -45,7 +45,7 @@ pub struct Design<'a> {
 /// A limited number of processes, each of which executes one call at a time.
 ///
 /// A call that takes too long ends its process, also if it does not end by itself. If a process ends during a call, the call
-/// is repeated once by another one, because functions have no effects. If a call is cancelled, its process is killed.
+/// is repeated by new ones, at most twice, because functions have no effects. If a call is cancelled, its process is killed.
 #[derive(Debug)]
 pub struct Host {
     program: Program,

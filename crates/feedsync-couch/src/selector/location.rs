@@ -104,14 +104,15 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Compares in CouchDB's order of values.
+    /// Compares in CouchDB's order of values. An id is greater than any value that is no string, as in CouchDB.
     pub(super) fn compare(self, other: Node<'_>) -> Ordering {
         match (self, other.kind()) {
             (Self::Json(node), _) => compare(node, other),
             (Self::Text(text), Kind::String) => Text::plain(text).collate(Text::of(other)),
             (Self::Id(id), Kind::String) => Text::plain(id).compare(Text::of(other)),
+            (Self::Id(_), _) => Ordering::Greater,
             // Any string suffices to compare kinds.
-            (Self::Text(_) | Self::Id(_), _) => compare(Node::root("\"\""), other),
+            (Self::Text(_), _) => compare(Node::root("\"\""), other),
         }
     }
 

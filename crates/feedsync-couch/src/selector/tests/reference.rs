@@ -15,6 +15,8 @@ pub(super) enum Canon {
     Text(Vec<u32>),
     List(Vec<Canon>),
     Map(Vec<(Vec<u32>, Canon)>),
+    /// An id, and a text that is compared with one. These are the greatest values there.
+    Id(Vec<u32>),
 }
 
 /// Subject of a part of a selector.
@@ -67,6 +69,7 @@ fn canon(tree: &Tree, scope: Scope) -> Canon {
         Tree::Number(number, power) => {
             Canon::Number(i128::from(*number) * 10_i128.pow((power + 6) as u32))
         }
+        Tree::Text(points) if scope == Scope::Id => Canon::Id(text(points)),
         Tree::Text(points) => Canon::Text(text(points)),
         Tree::List(list) => Canon::List(list.iter().map(|one| canon(one, scope)).collect()),
         Tree::Map(map) => {
