@@ -4,6 +4,10 @@ use feedsync_formats::json::Node;
 
 use crate::json::Json;
 
+/// The security object of a database that has none of its own: only administrators of the server use it.
+pub const DEFAULT_SECURITY: &str =
+    r#"{"members":{"roles":["_admin"]},"admins":{"roles":["_admin"]}}"#;
+
 /// Members that only the administrators of the server match.
 const CLOSED: &str = r#"{"names":[],"roles":["_admin"]}"#;
 

@@ -10,7 +10,9 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use feedsync_couch::{DatabaseName, DocumentId, Refusal, Revision, push_revisions, quoted};
+use feedsync_couch::{
+    DEFAULT_SECURITY, DatabaseName, DocumentId, Refusal, Revision, push_revisions, quoted,
+};
 use feedsync_formats::json::Node;
 use feedsync_store::{
     ChangeNumber, Database, Databases, DocumentRange, Epoch, LoadedDocument, StoreError,
@@ -135,7 +137,7 @@ impl Validation {
             return Ok(refused);
         }
         let user = author.context(&database.name);
-        let security = database.security.as_deref().unwrap_or("{}");
+        let security = database.security.as_deref().unwrap_or(DEFAULT_SECURITY);
         let context = ValidationContext { user: &user, security };
         let asked: Vec<usize> =
             (0..documents.len()).filter(|at| !documents[*at].id.is_design()).collect();

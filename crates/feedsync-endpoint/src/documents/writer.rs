@@ -22,7 +22,7 @@ pub struct DocumentsWriter {
 }
 
 impl Endpoint {
-    /// Returns what writes documents on behalf of a user.
+    /// Returns a writer of documents that acts on behalf of a user.
     pub fn documents_writer(&self, author: Author) -> DocumentsWriter {
         let validation = self.validation.clone();
         DocumentsWriter { databases: self.databases(), validation, author }

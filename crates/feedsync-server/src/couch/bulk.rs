@@ -69,7 +69,7 @@ pub(super) async fn write(
         Edits::Replicated => begins(&it.sent),
     });
     quotas::documents(&asked.hub, name, new.count() as u64, more).await?;
-    let written = asked.writer(&database).await?.write(&database, documents, edits).await?;
+    let written = asked.write_documents(&database, documents, edits).await?;
     let documents = named.iter().filter_map(|named| match named {
         DocumentResult::Document { id, .. } => Some(id),
         _ => None,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::Response;
 use feedsync_couch::{
-    DatabaseName, DocumentId, RefusalKind, Resource, Revision, Submission, integer, quoted,
-    requested_revisions,
+    DEFAULT_SECURITY, DatabaseName, DocumentId, RefusalKind, Resource, Revision, Submission,
+    integer, quoted, requested_revisions,
 };
 use feedsync_endpoint::bridge::names_collection;
 use feedsync_endpoint::documents::{Edits, purge_documents, sequence};
@@ -15,7 +15,7 @@ use feedsync_endpoint::{is_name_allowed, is_reserved};
 use feedsync_store::{CollectionName, Database, DatabaseChange, REVISIONS_KEPT, Role};
 use http::{Method, StatusCode};
 
-use super::rights::{DEFAULT_SECURITY, Need, SecurityUsers};
+use super::rights::{Need, SecurityUsers};
 use super::server::new_id;
 use super::{CouchRequest, Failure, compacting, document, done, json, local, node};
 use crate::access::quotas;

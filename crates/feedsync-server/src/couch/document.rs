@@ -137,7 +137,7 @@ pub(super) async fn written(
         quotas::documents(&asked.hub, &database.name, new, bytes).await?;
     }
     let document = NewDocument { id: id.clone(), sent, followed };
-    let written = asked.writer(database).await?.write(database, vec![document], edits).await?;
+    let written = asked.write_documents(database, vec![document], edits).await?;
     match written.into_iter().next() {
         Some(Ok(revision)) => Ok((id, revision)),
         Some(Err(refusal)) => Err(refusal.into()),

@@ -5,10 +5,10 @@ use std::sync::{Arc, LazyLock};
 use axum::body::{Body, Bytes};
 use axum::response::Response;
 use feedsync_couch::{DatabaseName, Json, Parameters, Refusal, RefusalKind};
-use feedsync_endpoint::documents::DocumentsWriter;
 use feedsync_endpoint::documents::show::{AttachmentContents, held};
 use feedsync_endpoint::documents::validation::Author;
-use feedsync_store::{Database, Databases, LoadedDocument, StoreError};
+use feedsync_endpoint::documents::{Edits, NewDocument, Written};
+use feedsync_store::{Database, Databases, LoadedDocument};
 use http::{HeaderValue, Method, StatusCode, header};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::block_in_place;
@@ -45,14 +45,23 @@ pub(super) struct CouchRequest {
 }
 
 impl CouchRequest {
-    /// Returns a writer of documents of a database that acts on behalf of the principal.
-    pub(super) async fn writer(&self, database: &Database) -> Result<DocumentsWriter, StoreError> {
-        let may_design = self.may(database, Need::Administer).await?;
-        Ok(self.hub.endpoint.documents_writer(Author {
+    /// Writes documents of a database on behalf of the principal.
+    pub(super) async fn write_documents(
+        &self,
+        database: &Database,
+        documents: Vec<NewDocument>,
+        edits: Edits,
+    ) -> Result<Written, Failure> {
+        // Most writes have no design document, and so do not need to know who administers the database.
+        let designs = documents.iter().any(|document| document.id.is_design());
+        let may_design = designs && self.may(database, Need::Administer).await?;
+        let author = Author {
             name: self.principal.user().map(|user| user.as_str().to_owned()),
             is_administrator: self.principal.administers() && self.principal.is_unbounded(),
             may_design,
-        }))
+        };
+        let writer = self.hub.endpoint.documents_writer(author);
+        Ok(writer.write(database, documents, edits).await?)
     }
 
     /// Refuses methods that a resource does not support.

@@ -6,7 +6,7 @@
 //! collection, the rights to that collection apply and nothing else: its editors read and write. A database
 //! that no longer mirrors a collection is for administrators only.
 
-use feedsync_couch::{Json, Refusal, RefusalKind, quoted, texts};
+use feedsync_couch::{DEFAULT_SECURITY, Json, Refusal, RefusalKind, quoted, texts};
 use feedsync_endpoint::bridge::BridgeStatus;
 use feedsync_formats::json::{Kind, Node};
 use feedsync_store::{Database, Role, StoreError};
@@ -23,10 +23,6 @@ pub(super) enum Need {
     /// Change its security and its settings; drop it.
     Administer,
 }
-
-/// Default `_security` of a database.
-pub(super) const DEFAULT_SECURITY: &str =
-    "{\"members\":{\"roles\":[\"_admin\"]},\"admins\":{\"roles\":[\"_admin\"]}}";
 
 impl CouchRequest {
     /// Returns the database if the principal has this access.

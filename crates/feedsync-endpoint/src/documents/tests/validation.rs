@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use feedsync_couch::AttachmentDigest;
+use feedsync_couch::{AttachmentDigest, DEFAULT_SECURITY};
 
 use super::super::validation::{
     ProposedUpdate, ValidationContext, ValidationFunction, ValidationFunctions,
@@ -126,22 +126,22 @@ fn functions_see_the_document_before_and_the_user() {
     let before = format!(
         r#"{{"_id":"a","_rev":"{stored}","n":1,"_attachments":{{"t":{{"content_type":"text/plain","revpos":1,"digest":"{digest}","length":1,"stub":true}}}},"_revisions":{{"start":1,"ids":["{hash}"]}}}}"#
     );
-    let user = r#"{"db":"notes","name":null,"roles":["_admin"]} {}"#;
+    let user = format!(r#"{{"db":"notes","name":null,"roles":["_admin"]}} {DEFAULT_SECURITY}"#);
     let asked = judge.asked.lock().unwrap();
     assert_eq!(
         *asked,
         [
-            user.to_owned(),
+            user.clone(),
             format!(
                 r#"{{"_id":"a","_rev":"{stored}","_attachments":{{"t":{{"stub":true}}}},"n":2}} {:?}"#,
                 Some(&before)
             ),
-            user.to_owned(),
+            user.clone(),
             format!(
                 r#"{{"_id":"a","_rev":"3-x","_revisions":{{"start":3,"ids":["x","y","{hash}"]}},"n":3}} {:?}"#,
                 Some(&before)
             ),
-            user.to_owned(),
+            user.clone(),
             r#"{"_id":"a","_rev":"9-z","n":9} None"#.to_owned(),
         ]
     );
