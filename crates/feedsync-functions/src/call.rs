@@ -15,14 +15,12 @@ pub enum Call<'a> {
         /// The documents, with `_id` and `_rev`.
         documents: &'a [&'a str],
     },
-    /// A reduce function. The result is its value.
+    /// A reduce function of several lists of rows. The result has its value for each list, `null` if it throws an exception.
     Reduce {
         /// Name of the view.
         view: &'a str,
-        /// Pairs of a key and the id of its document; they are not used if `is_again`.
-        keys: &'a str,
-        /// The values of these rows, or earlier results of the function.
-        values: &'a str,
+        /// The lists.
+        lists: &'a [ReduceList],
         /// Whether the values are results of the function.
         is_again: bool,
     },
@@ -54,6 +52,15 @@ pub enum Call<'a> {
     },
 }
 
+/// The rows that a reduce function gets, as JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReduceList {
+    /// Pairs of the key of a row and the id of its document; `null` if the values are results of the function.
+    pub keys: String,
+    /// The values of these rows, or earlier results of the function.
+    pub values: String,
+}
+
 impl Call<'_> {
     /// The call as JSON.
     pub(crate) fn to_text(self) -> String {
@@ -63,9 +70,12 @@ impl Call<'_> {
         match self {
             Self::Views => {}
             Self::Map { documents } => push_list(&mut out, documents),
-            Self::Reduce { view, keys, values, is_again } => {
+            Self::Reduce { view, lists, is_again } => {
                 push_text(&mut out, view);
-                push_each(&mut out, &[keys, values, if is_again { "true" } else { "false" }]);
+                let pair = |list: &ReduceList| format!("[{},{}]", list.keys, list.values);
+                let pairs: Vec<String> = lists.iter().map(pair).collect();
+                push_list(&mut out, &pairs);
+                push_each(&mut out, &[if is_again { "true" } else { "false" }]);
             }
             Self::Filter { name, documents, request } => {
                 push_text(&mut out, name);

@@ -30,5 +30,5 @@ pub mod engine;
 #[cfg(feature = "host")]
 pub mod host;
 
-pub use call::Call;
+pub use call::{Call, ReduceList};
 pub use error::CallError;

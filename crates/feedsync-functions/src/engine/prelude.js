@@ -153,8 +153,19 @@
     // A document passes if the view has a row for it.
     filter_by_view: (name, documents) =>
       text(documents.map((document) => mapOne(name, freeze(document)) !== "[]")),
-    reduce: (name, keys, values, isAgain) =>
-      text(compile(["views", name, "reduce"]).call(undefined, isAgain ? null : keys, values, isAgain)),
+    // An exception gives null, as in CouchDB.
+    reduce: (name, lists, isAgain) => {
+      const reduce = compile(["views", name, "reduce"]);
+      const reduced = lists.map(([keys, values]) => {
+        try {
+          return text(reduce.call(undefined, isAgain ? null : keys, values, isAgain));
+        } catch (error) {
+          if (isFatal(error)) throw error;
+          return "null";
+        }
+      });
+      return `[${reduced.join(",")}]`;
+    },
     // The functions of CouchDB refuse a document by an exception that is an object with one of these members.
     validate: (updates, user, security) => {
       const validate = compile(["validate_doc_update"]);

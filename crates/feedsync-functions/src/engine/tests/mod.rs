@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::{Limits, Sandbox};
-use crate::{Call, CallError};
+use crate::{Call, CallError, ReduceList};
 
 mod attacks;
 mod process;
@@ -116,12 +116,15 @@ fn modules_of_the_design_document_are_required() {
 fn reduce_functions_reduce_and_reduce_again() {
     let source = r#"{"views":{"v":{"map":"function () {}","reduce":"function (keys, values, rereduce) { return rereduce ? {again: sum(values), keys: keys} : keys.length + sum(values); }"}}}"#;
     let mut sandbox = sandbox(source);
-    let keys = r#"[["k","i"],["l","j"]]"#;
-    let reduced = sandbox.call(&Call::Reduce { view: "v", keys, values: "[1,2]", is_again: false });
-    assert_eq!(reduced.unwrap(), "5");
-    let reduced =
-        sandbox.call(&Call::Reduce { view: "v", keys: "null", values: "[5,6]", is_again: true });
-    assert_eq!(reduced.unwrap(), r#"{"again":11,"keys":null}"#);
+    let list = |keys: &str, values: &str| ReduceList { keys: keys.into(), values: values.into() };
+    let mut reduce = |lists: &[ReduceList], is_again: bool| {
+        sandbox.call(&Call::Reduce { view: "v", lists, is_again }).unwrap()
+    };
+    let lists = [list(r#"[["k","i"],["l","j"]]"#, "[1,2]"), list(r#"[["k","i"]]"#, "[7]")];
+    assert_eq!(reduce(&lists, false), "[5,8]");
+    // The function fails for keys that are no list.
+    assert_eq!(reduce(&[list("null", "[1]"), list("[]", "[]")], false), "[null,0]");
+    assert_eq!(reduce(&[list("null", "[5,6]")], true), r#"[{"again":11,"keys":null}]"#);
 }
 
 #[test]
