@@ -80,7 +80,6 @@ pub enum ChangesFilter {
     /// Design documents.
     Design,
     /// Documents that a function of a design document accepts: the design document, the kind and the name of the function.
-    /// Functions are not executed here.
     Function(DocumentId, FunctionKind, String),
 }
 
@@ -111,21 +110,27 @@ impl FunctionKind {
         }
     }
 
-    /// The error for a function: CouchDB's 404 if the design document does not have it; otherwise that
-    /// functions are not executed here. `design` is the body of the design document.
-    pub fn refuse(self, design: Node<'_>, name: &str) -> Refusal {
+    /// Returns CouchDB's 404 if a design document does not have a function. `design` is its body.
+    pub fn check(self, design: Node<'_>, name: &str) -> Result<(), Refusal> {
         let missing = |key: &str| {
             RefusalKind::NotFound.with_reason(match self {
                 Self::View => "missing_named_view".to_owned(),
                 _ => format!("missing json key: {key}"),
             })
         };
-        let Some(functions) = design.member(self.member()) else { return missing(self.member()) };
-        match functions.value.member(name) {
-            None => missing(name),
-            Some(_) => RefusalKind::NotImplemented
-                .with_reason("functions of design documents are not executed by this server"),
-        }
+        let functions = design.member(self.member()).ok_or_else(|| missing(self.member()))?;
+        functions.value.member(name).map(drop).ok_or_else(|| missing(name))
+    }
+
+    /// The error for a function that is not executed: CouchDB's 404 if the design document does not have it; otherwise 501.
+    pub fn refuse(self, design: Node<'_>, name: &str) -> Refusal {
+        self.check(design, name).err().unwrap_or_else(Self::not_executed)
+    }
+
+    /// The error for a request that needs functions, if they are not executed.
+    pub fn not_executed() -> Refusal {
+        let reason = "functions of design documents are not executed by this server";
+        RefusalKind::NotImplemented.with_reason(reason)
     }
 }
 

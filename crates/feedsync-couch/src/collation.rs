@@ -26,8 +26,8 @@ mod text;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use key::push_text_key;
 pub use key::{KEY_VERSION, MAX_KEY_BYTES, key, push_key};
+pub(crate) use key::{push_text_key, unlimited_key, unlimited_prefix};
 
 /// The root collation. It is built from data in the program, without tailorings for languages.
 pub(crate) static COLLATOR: CollatorBorrowed<'static> =

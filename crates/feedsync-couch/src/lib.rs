@@ -34,6 +34,8 @@ pub mod plan;
 pub mod replication;
 #[cfg(feature = "queries")]
 pub mod selector;
+#[cfg(feature = "queries")]
+pub mod view;
 
 pub use attachment::{
     ANY_TYPE, Attachment, AttachmentDigest, AttachmentForm, MAX_ATTACHMENT_NAME_BYTES,

@@ -43,6 +43,11 @@ impl Parameters {
         found.map(|(_, value)| value.as_str())
     }
 
+    /// The names and values, in order.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (&**name, &**value))
+    }
+
     /// Whether a parameter is `true`; an absent one is `false`.
     pub fn flag(&self, name: &str) -> Result<bool, Refusal> {
         match self.text(name) {

@@ -75,6 +75,8 @@ pub enum RefusalKind {
     NotAcceptable,
     /// The document was changed since the given revision.
     Conflict,
+    /// The resource exists no longer in any version.
+    Gone,
     /// A database of this name exists.
     FileExists,
     /// An attachment that a document refers to does not exist.
@@ -89,6 +91,14 @@ pub enum RefusalKind {
     RangeNotSatisfiable,
     /// The operation is not supported.
     NotImplemented,
+    /// A design document is not valid.
+    InvalidDesign,
+    /// The values of a view cannot be reduced by a built-in function.
+    BuiltinReduce,
+    /// A function of a design document reduces too little.
+    ReduceOverflow,
+    /// A value of a view is not one of those that a built-in function reduces.
+    InvalidValue,
     /// A function of a design document cannot be compiled.
     Compilation,
     /// A function of a design document was stopped, or its process failed.
@@ -126,6 +136,7 @@ impl RefusalKind {
             | Self::InvalidSortField
             | Self::MixedSort
             | Self::DocumentValidation
+            | Self::InvalidDesign
             | Self::DigestMismatch => 400,
             Self::Unauthorized => 401,
             Self::Forbidden => 403,
@@ -133,12 +144,16 @@ impl RefusalKind {
             Self::MethodNotAllowed => 405,
             Self::NotAcceptable => 406,
             Self::Conflict => 409,
+            Self::Gone => 410,
             Self::FileExists | Self::MissingStub => 412,
             Self::TooLarge => 413,
             Self::BadContentType => 415,
             Self::RangeNotSatisfiable => 416,
             Self::NotImplemented => 501,
-            Self::Compilation
+            Self::BuiltinReduce
+            | Self::ReduceOverflow
+            | Self::InvalidValue
+            | Self::Compilation
             | Self::FunctionProcess
             | Self::Timeout
             | Self::Internal
@@ -179,6 +194,7 @@ impl RefusalKind {
             Self::MethodNotAllowed => "method_not_allowed",
             Self::NotAcceptable => "not_acceptable",
             Self::Conflict => "conflict",
+            Self::Gone => "gone",
             Self::FileExists => "file_exists",
             Self::MissingStub => "missing_stub",
             Self::DigestMismatch => "content_md5_mismatch",
@@ -186,6 +202,10 @@ impl RefusalKind {
             Self::BadContentType => "bad_content_type",
             Self::RangeNotSatisfiable => "requested_range_not_satisfiable",
             Self::NotImplemented => "not_implemented",
+            Self::InvalidDesign => "invalid_design_doc",
+            Self::BuiltinReduce => "builtin_reduce_error",
+            Self::ReduceOverflow => "reduce_overflow_error",
+            Self::InvalidValue => "invalid_value",
             Self::Compilation => "compilation_error",
             Self::FunctionProcess => "os_process_error",
             Self::Timeout => "timeout",
