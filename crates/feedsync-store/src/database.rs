@@ -11,6 +11,10 @@ pub(crate) mod indexing;
 mod reading;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub(crate) mod sweep;
+#[cfg(feature = "queries")]
+pub(crate) mod view_changes;
+#[cfg(feature = "queries")]
+mod views;
 
 use feedsync_couch::DatabaseName;
 
@@ -27,6 +31,11 @@ pub(crate) use reading::PageBudget;
 pub use reading::{
     DocumentChanges, DocumentPage, DocumentRange, Kind, LoadedDocument, MAX_COUNTED,
     MAX_KIND_BYTES, SelectBodies, SkipKind, StoredDocument,
+};
+#[cfg(feature = "queries")]
+pub use views::{
+    DocumentRows, MAX_ROW_LEVEL, MAX_VIEWS, NodeContent, RowLimit, StoredViews, ViewNode, ViewPage,
+    ViewRow, ViewState, ViewsId, ViewsSignature, ViewsUpdate,
 };
 
 /// Default number of revisions of a path that are stored.

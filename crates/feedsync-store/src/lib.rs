@@ -116,7 +116,11 @@ pub use database::{
     SkipKind, StoredBody, StoredDocument,
 };
 #[cfg(feature = "queries")]
-pub use database::{IndexId, IndexPage, IndexRange, Indexes, MAX_INDEXES, StoredIndex};
+pub use database::{
+    DocumentRows, IndexId, IndexPage, IndexRange, Indexes, MAX_INDEXES, MAX_ROW_LEVEL, MAX_VIEWS,
+    NodeContent, RowLimit, StoredIndex, StoredViews, ViewNode, ViewPage, ViewRow, ViewState,
+    ViewsId, ViewsSignature, ViewsUpdate,
+};
 pub use decision::{Decide, Entry, Put, Snapshot, Write};
 pub use environment::{Environment, SystemEnvironment};
 pub use error::StoreError;

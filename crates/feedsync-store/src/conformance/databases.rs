@@ -3,6 +3,8 @@
 #[cfg(feature = "queries")]
 pub mod indexes;
 mod uses;
+#[cfg(feature = "queries")]
+pub mod views;
 
 use std::sync::Arc;
 use std::thread;

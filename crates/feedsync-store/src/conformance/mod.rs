@@ -22,7 +22,7 @@ pub mod change_order;
 pub mod collections;
 pub mod databases;
 #[cfg(feature = "queries")]
-pub use databases::indexes;
+pub use databases::{indexes, views};
 pub mod identity;
 pub mod items;
 pub mod log_generations;
@@ -210,6 +210,34 @@ macro_rules! index_tests {
     ($constructor:expr) => {};
 }
 
+/// Defines the conformance tests of views of [`Databases`](crate::Databases).
+#[cfg(feature = "queries")]
+#[macro_export]
+macro_rules! view_tests {
+    ($constructor:expr) => {
+        $crate::conformance_cases!($constructor;
+            views: [
+                any_updates_of_views_give_what_a_model_gives
+                stale_updates_of_views_are_refused
+                unsound_updates_of_views_fail
+                of_concurrent_updates_one_is_applied
+                pages_of_rows_end_at_any_limit
+                a_database_stores_a_limited_number_of_views
+                contents_of_other_nodes_stay
+                rows_of_removed_documents_are_not_stored
+                contents_that_were_computed_before_a_removal_are_not_stored
+            ]
+        );
+    };
+}
+
+/// Without the feature `queries` there are no views.
+#[cfg(not(feature = "queries"))]
+#[macro_export]
+macro_rules! view_tests {
+    ($constructor:expr) => {};
+}
+
 /// Defines the tests that the four parts of a [`Store`](crate::Store) are consistent with each other.
 #[macro_export]
 macro_rules! together_tests {
@@ -235,6 +263,7 @@ macro_rules! store_tests {
         $crate::log_tests!($constructor);
         $crate::database_tests!($constructor);
         $crate::index_tests!($constructor);
+        $crate::view_tests!($constructor);
         $crate::together_tests!($constructor);
     };
 }

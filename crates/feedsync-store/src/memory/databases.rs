@@ -4,11 +4,15 @@ mod database_contents;
 #[cfg(feature = "queries")]
 mod indexing;
 mod transfer;
+#[cfg(feature = "queries")]
+mod views;
 
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+#[cfg(feature = "queries")]
+use feedsync_couch::view::PositionRange;
 use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
 
 use super::MemoryStore;
@@ -18,7 +22,10 @@ use crate::database::{
     SkipKind,
 };
 #[cfg(feature = "queries")]
-use crate::database::{IndexPage, IndexRange, Indexes};
+use crate::database::{
+    IndexPage, IndexRange, Indexes, NodeContent, RowLimit, StoredViews, ViewNode, ViewPage,
+    ViewState, ViewsId, ViewsSignature, ViewsUpdate,
+};
 use crate::error::StoreError;
 use crate::name::UserId;
 use crate::notifier::Notices;
@@ -215,6 +222,81 @@ impl Databases for MemoryStore {
     ) -> Result<Option<IndexPage>, StoreError> {
         self.with_database(name, |database_contents| {
             Ok(database_contents.documents_by_key(&range, &choose, most_bytes))
+        })
+    }
+
+    #[cfg(feature = "queries")]
+    async fn views(
+        &self,
+        name: &DatabaseName,
+        signature: &ViewsSignature,
+        views: usize,
+    ) -> Result<Option<StoredViews>, StoreError> {
+        let mut state = self.state();
+        // Databases of one name must not get the same ids.
+        state.last_views += 1;
+        let next = ViewsId { set: state.last_views, removals: 0 };
+        Ok(state.database_mut(name)?.views(signature, views, next))
+    }
+
+    #[cfg(feature = "queries")]
+    async fn update_views(
+        &self,
+        name: &DatabaseName,
+        update: ViewsUpdate,
+    ) -> Result<bool, StoreError> {
+        self.with_database(name, |database_contents| database_contents.update_views(update))
+    }
+
+    #[cfg(feature = "queries")]
+    async fn view_rows(
+        &self,
+        name: &DatabaseName,
+        view: ViewState,
+        range: PositionRange,
+        limit: RowLimit,
+    ) -> Result<Option<ViewPage>, StoreError> {
+        self.with_database(name, |database_contents| {
+            Ok(database_contents.view_rows(view, range, &limit))
+        })
+    }
+
+    #[cfg(feature = "queries")]
+    async fn view_nodes(
+        &self,
+        name: &DatabaseName,
+        view: ViewState,
+        level: u8,
+        range: PositionRange,
+        most: usize,
+    ) -> Result<Option<Vec<ViewNode>>, StoreError> {
+        self.with_database(name, |database_contents| {
+            Ok(database_contents.view_nodes(view, level, range, most))
+        })
+    }
+
+    #[cfg(feature = "queries")]
+    async fn put_view_nodes(
+        &self,
+        name: &DatabaseName,
+        view: ViewState,
+        level: u8,
+        nodes: Vec<(Vec<u8>, NodeContent)>,
+    ) -> Result<bool, StoreError> {
+        self.with_database(name, |database_contents| {
+            Ok(database_contents.put_view_nodes(view, level, nodes))
+        })
+    }
+
+    #[cfg(feature = "queries")]
+    async fn drop_views(
+        &self,
+        name: &DatabaseName,
+        kept: &[ViewsSignature],
+    ) -> Result<(), StoreError> {
+        self.with_database(name, |database_contents| {
+            database_contents.drop_views(kept);
+            Ok(())
         })
     }
 

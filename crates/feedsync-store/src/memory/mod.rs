@@ -62,6 +62,8 @@ impl MemoryStore {
             remotes: BTreeMap::new(),
             next_remote: RemoteId(1),
             next_discarded: DiscardedId(1),
+            #[cfg(feature = "queries")]
+            last_views: 0,
             blobs: BTreeMap::new(),
             people: Default::default(),
         };

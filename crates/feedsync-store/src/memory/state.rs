@@ -32,6 +32,8 @@ pub(super) struct State {
     pub(super) remotes: BTreeMap<RemoteId, Remote>,
     pub(super) next_remote: RemoteId,
     pub(super) next_discarded: DiscardedId,
+    #[cfg(feature = "queries")]
+    pub(super) last_views: u64,
     pub(super) blobs: BTreeMap<Digest, (Moment, Arc<[u8]>)>,
     pub(super) people: Register,
 }

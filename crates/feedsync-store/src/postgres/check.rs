@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::inconsistencies::INCONSISTENCIES;
 
 /// Further kinds of inconsistent rows; each query selects them, and has a description.
-const BACKEND_CHECKS: [(&str, &str); 23] = [
+const BACKEND_CHECKS: [(&str, &str); 25] = [
     (
         "items without a collection",
         "SELECT 1 FROM items t WHERE NOT EXISTS (SELECT FROM collections c WHERE c.id = t.collection)",
@@ -110,6 +110,23 @@ const BACKEND_CHECKS: [(&str, &str); 23] = [
     (
         "databases with a wrong count of indexes",
         "SELECT 1 FROM databases d WHERE indexes <> (SELECT count(*) FROM document_indexes i WHERE i.database = d.id)",
+    ),
+    (
+        "rows of views without a document",
+        "SELECT 1 FROM view_rows r JOIN view_sets s ON s.id = r.view_set
+                                   JOIN databases b ON b.id = s.database
+          WHERE b.name IS NOT NULL AND NOT EXISTS
+           (SELECT FROM documents d WHERE d.database = b.id AND d.head = r.head AND d.digest = r.digest)",
+    ),
+    (
+        "contents of a wrong number of rows in views",
+        "SELECT 1 FROM view_nodes n JOIN view_sets s ON s.id = n.view_set
+          WHERE s.database IS NOT NULL AND n.rows <>
+           (SELECT count(*) FROM view_rows r WHERE r.view_set = n.view_set AND r.view = n.view
+               AND r.position >= n.position AND r.position < coalesce(
+                 (SELECT m.position FROM view_nodes m
+                   WHERE m.view_set = n.view_set AND m.view = n.view AND m.level = n.level
+                     AND m.position > n.position ORDER BY m.position LIMIT 1), '\\xffff'))",
     ),
 ];
 

@@ -37,6 +37,8 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     // An older node would write documents and leave the rows of indexes as they were. It cannot write the version
     // of the rows, which would tell newer nodes to build them again.
     Migration { sql: include_str!("migrations/009.sql"), oldest_compatible: 9 },
+    // An older node would remove documents and leave their rows in views.
+    Migration { sql: include_str!("migrations/010.sql"), oldest_compatible: 10 },
 ];
 
 /// Key of the lock under which a store is founded, migrated and settled, and which writes share: "feedsync".

@@ -9,7 +9,7 @@ use crate::error::StoreError;
 use crate::inconsistencies::INCONSISTENCIES;
 
 /// Further kinds of inconsistent rows, each with a description.
-const BACKEND_CHECKS: [(&str, &str); 5] = [
+const BACKEND_CHECKS: [(&str, &str); 7] = [
     (
         "document bodies without a database",
         "SELECT 1 FROM bodies t WHERE NOT EXISTS (SELECT 1 FROM databases d WHERE d.id = t.key >> 40)",
@@ -37,6 +37,23 @@ const BACKEND_CHECKS: [(&str, &str); 5] = [
         "databases with a wrong byte count of local documents",
         "SELECT 1 FROM databases d WHERE name IS NOT NULL AND local_bytes <>
            (SELECT coalesce(sum(octet_length(text)), 0) FROM local_documents WHERE database = d.id)",
+    ),
+    (
+        "rows of views without a document",
+        "SELECT 1 FROM view_rows r JOIN view_sets s ON s.id = r.view_set
+                                   JOIN databases b ON b.id = s.database
+          WHERE NOT EXISTS
+           (SELECT 1 FROM documents d WHERE d.database = b.id AND d.id = r.document)",
+    ),
+    (
+        "contents of a wrong number of rows in views",
+        "SELECT 1 FROM view_nodes n JOIN view_sets s ON s.id = n.view_set
+          WHERE s.database IS NOT NULL AND n.rows <>
+           (SELECT count(*) FROM view_rows r WHERE r.view_set = n.view_set AND r.view = n.view
+               AND r.position >= n.position AND r.position < coalesce(
+                 (SELECT m.position FROM view_nodes m
+                   WHERE m.view_set = n.view_set AND m.view = n.view AND m.level = n.level
+                     AND m.position > n.position ORDER BY m.position LIMIT 1), x'ffff'))",
     ),
 ];
 

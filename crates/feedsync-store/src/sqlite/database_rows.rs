@@ -8,6 +8,7 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension as _, Row, params}
 
 use super::attachment_rows;
 use super::rows::{change_key, parsed};
+use super::view_removal::drop_views;
 use crate::collection::Collection;
 use crate::columns::{damaged, moment};
 use crate::database::{Database, LoadedDocument, StoredBody, StoredDocument};
@@ -125,7 +126,8 @@ pub(super) fn drop(connection: &Connection, id: i64) -> Result<(), StoreError> {
     let mut statement =
         connection.prepare_cached("DELETE FROM local_documents WHERE database = ?1")?;
     statement.execute([id])?;
-    drop_indexes(connection, id)
+    drop_indexes(connection, id)?;
+    drop_views(connection, id)
 }
 
 /// Drops the indexes of a database. Their rows are swept later.

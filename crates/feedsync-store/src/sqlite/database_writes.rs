@@ -8,8 +8,10 @@ use super::database_rows::{self, DatabaseRow, Finder};
 #[cfg(feature = "queries")]
 use super::indexes::Upkeep;
 #[cfg(not(feature = "queries"))]
-use super::no_indexes::Upkeep;
-use super::rows;
+use super::no_indexes::{Upkeep, remove_document};
+#[cfg(feature = "queries")]
+use super::views::remove_document;
+use super::{rows, view_removal};
 use crate::database::{
     Database, DocumentEntry, DocumentRequest, DocumentWrite, DocumentsSnapshot, StoredDocument,
 };
@@ -17,11 +19,11 @@ use crate::error::StoreError;
 use crate::order::ChangeNumber;
 
 /// Maximum number of rows of a table of a dropped database that are removed at once.
-const SWEEP_ROWS: i64 = 2_000;
+pub(super) const SWEEP_ROWS: i64 = 2_000;
 
 /// Maximum number of bytes that are removed at once; the row that reaches it is the last one of the piece. No
 /// other transaction writes meanwhile.
-const SWEEP_BYTES: i64 = 64 << 20;
+pub(super) const SWEEP_BYTES: i64 = 64 << 20;
 
 /// Number of pages of 4 KiB that are returned to the file system at once.
 const VACUUM_PAGES: i64 = 1_000;
@@ -114,6 +116,7 @@ impl Update<'_> {
             database_row.database.last = found.number;
         }
         let Some(winner) = write.tree.winner() else {
+            remove_document(connection, database_row.id, &id)?;
             database_rows::remove_document(connection, database_row.id, &id)?;
             *found = DocumentEntry::default();
             return Ok(());
@@ -169,15 +172,16 @@ pub(super) fn compact(
     Ok(last.filter(|_| count == most))
 }
 
-/// Removes a piece of the contents of dropped databases. If there are none, returns unused pages of the file
-/// to the file system. Returns whether there is more.
+/// Removes a piece of the contents of dropped databases, indexes and views. If there are none, returns unused
+/// pages of the file to the file system. Returns whether there is more.
 pub(super) fn sweep(connection: &Connection) -> Result<bool, StoreError> {
     let dropped: Option<i64> = connection
         .prepare_cached("SELECT id FROM databases WHERE name IS NULL LIMIT 1")?
         .query_row([], |row| row.get(0))
         .optional()?;
     let Some(id) = dropped else {
-        return if sweep_index(connection)? { Ok(true) } else { shrink(connection) };
+        let is_swept = sweep_index(connection)? || view_removal::sweep(connection)?;
+        return if is_swept { Ok(true) } else { shrink(connection) };
     };
     let (first, end) =
         (rows::change_key(id, ChangeNumber::ZERO), rows::change_key(id, ChangeNumber::MAX));

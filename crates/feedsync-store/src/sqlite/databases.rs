@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
-#[cfg(feature = "queries")]
 use feedsync_couch::index::INDEX_VERSION;
+#[cfg(feature = "queries")]
+#[cfg(feature = "queries")]
+use feedsync_couch::view::PositionRange;
 use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
 use rusqlite::{OptionalExtension as _, params};
 
@@ -18,6 +20,8 @@ use super::indexes;
 #[cfg(not(feature = "queries"))]
 use super::no_indexes::INDEX_VERSION;
 use super::schema::checkpoint_wal;
+#[cfg(feature = "queries")]
+use super::views;
 use super::{SqliteStore, attachment_rows, charges, collections};
 use crate::database::sweep::AttachmentKey;
 use crate::database::{
@@ -26,7 +30,10 @@ use crate::database::{
     StoredDocument,
 };
 #[cfg(feature = "queries")]
-use crate::database::{IndexPage, IndexRange, Indexes};
+use crate::database::{
+    IndexPage, IndexRange, Indexes, NodeContent, RowLimit, StoredViews, ViewNode, ViewPage,
+    ViewState, ViewsSignature, ViewsUpdate,
+};
 use crate::error::StoreError;
 use crate::name::UserId;
 use crate::notifier::Notices;
@@ -248,6 +255,87 @@ impl Databases for SqliteStore {
         let name = name.clone();
         self.readers
             .read(move |connection| indexes::by_key(connection, &name, range, &choose, most_bytes))
+            .await
+    }
+
+    #[cfg(feature = "queries")]
+    async fn views(
+        &self,
+        name: &DatabaseName,
+        signature: &ViewsSignature,
+        count: usize,
+    ) -> Result<Option<StoredViews>, StoreError> {
+        let (of, signature) = (name.clone(), *signature);
+        let find = move |connection: &_| views::find(connection, &of, &signature);
+        if let Some(found) = self.readers.read(find).await? {
+            return Ok(Some(found));
+        }
+        let of = name.clone();
+        self.writer.run(move |connection| views::begin(connection, &of, &signature, count)).await
+    }
+
+    #[cfg(feature = "queries")]
+    async fn update_views(
+        &self,
+        name: &DatabaseName,
+        update: ViewsUpdate,
+    ) -> Result<bool, StoreError> {
+        let name = name.clone();
+        self.writer.run(move |connection| views::update(connection, &name, update)).await
+    }
+
+    #[cfg(feature = "queries")]
+    async fn view_rows(
+        &self,
+        name: &DatabaseName,
+        view: ViewState,
+        range: PositionRange,
+        limit: RowLimit,
+    ) -> Result<Option<ViewPage>, StoreError> {
+        let name = name.clone();
+        self.readers
+            .read(move |connection| views::rows(connection, &name, view, &range, limit))
+            .await
+    }
+
+    #[cfg(feature = "queries")]
+    async fn view_nodes(
+        &self,
+        name: &DatabaseName,
+        view: ViewState,
+        level: u8,
+        range: PositionRange,
+        most: usize,
+    ) -> Result<Option<Vec<ViewNode>>, StoreError> {
+        let name = name.clone();
+        self.readers
+            .read(move |connection| views::nodes(connection, &name, (view, level), &range, most))
+            .await
+    }
+
+    #[cfg(feature = "queries")]
+    async fn put_view_nodes(
+        &self,
+        name: &DatabaseName,
+        view: ViewState,
+        level: u8,
+        nodes: Vec<(Vec<u8>, NodeContent)>,
+    ) -> Result<bool, StoreError> {
+        let name = name.clone();
+        self.writer
+            .run(move |connection| views::put_nodes(connection, &name, view, level, &nodes))
+            .await
+    }
+
+    #[cfg(feature = "queries")]
+    async fn drop_views(
+        &self,
+        name: &DatabaseName,
+        kept: &[ViewsSignature],
+    ) -> Result<(), StoreError> {
+        let (name, kept) = (name.clone(), kept.to_vec());
+        self.writer
+            .run_without_growth(move |connection| views::drop_others(connection, &name, &kept))
             .await
     }
 

@@ -41,6 +41,9 @@ mod schema;
 mod store;
 mod transfer;
 mod update;
+mod view_removal;
+#[cfg(feature = "queries")]
+mod views;
 mod watch;
 
 use std::path::{Path, PathBuf};

@@ -1,9 +1,10 @@
-//! Writes of a program without indexes: indexes that another program stored must be built again.
+//! Writes of a program without indexes and views: those that another program stored must be built again.
 
 use feedsync_couch::{BodyRef, DocumentId, Tree};
 use rusqlite::Connection;
 
 use super::database_rows::DatabaseRow;
+use super::view_removal::drop_views;
 use crate::database::StoredBody;
 use crate::error::StoreError;
 
@@ -38,4 +39,13 @@ impl Upkeep {
     ) -> Result<(), StoreError> {
         Ok(())
     }
+}
+
+/// Drops all views, because the rows of a removed document must not stay.
+pub(super) fn remove_document(
+    connection: &Connection,
+    database: i64,
+    _: &DocumentId,
+) -> Result<(), StoreError> {
+    drop_views(connection, database)
 }

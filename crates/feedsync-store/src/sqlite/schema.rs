@@ -24,6 +24,7 @@ pub(super) const SCHEMA: Schema = Schema {
         include_str!("migrations/010.sql"),
         include_str!("migrations/011.sql"),
         include_str!("migrations/012.sql"),
+        include_str!("migrations/013.sql"),
     ],
 };
 

@@ -45,7 +45,8 @@ fn a_store_of_before_bytes_were_counted_counts_them() {
     drop(store);
     let raw = rusqlite::Connection::open(directory.path().join("feedsync.db")).unwrap();
     raw.execute_batch(
-        "DROP TABLE index_rows; DROP TABLE document_indexes; DROP TABLE collection_owners;
+        "DROP TABLE view_nodes; DROP TABLE view_rows; DROP TABLE stored_views; DROP TABLE view_sets;
+         DROP TABLE index_rows; DROP TABLE document_indexes; DROP TABLE collection_owners;
          ALTER TABLE collections DROP COLUMN bytes; ALTER TABLE databases DROP COLUMN local_bytes;
          ALTER TABLE databases DROP COLUMN indexes; ALTER TABLE databases DROP COLUMN index_version;
          ALTER TABLE remotes DROP COLUMN refused_at; ALTER TABLE remotes DROP COLUMN refused_up_to;

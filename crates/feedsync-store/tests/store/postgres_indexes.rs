@@ -214,6 +214,7 @@ fn indexes_of_an_older_store_are_built_at_first_use() {
     define(&*nodes[0], "two", &["b"]);
     write(&*nodes[0], &["_design/two".parse().unwrap()], None);
     let older = "SET search_path = feedsync; DROP TABLE document_indexes, index_rows;
+                 DROP TABLE view_sets, stored_views, view_rows, view_nodes;
                  ALTER TABLE databases DROP COLUMN indexes, DROP COLUMN index_version;
                  UPDATE schema SET version = 8, oldest_compatible = 7";
     let url = Cluster::shared().url(&name);

@@ -235,7 +235,8 @@ fn store_without_nonces_keeps_its_identity_and_gets_one() {
     let place = Place::new();
     let before = place.look();
     place.sql(
-        "DROP TABLE index_rows; DROP TABLE document_indexes; DROP TABLE attachment_uses; DROP TABLE attachments; DROP TABLE local_documents;
+        "DROP TABLE view_nodes; DROP TABLE view_rows; DROP TABLE stored_views; DROP TABLE view_sets;
+         DROP TABLE index_rows; DROP TABLE document_indexes; DROP TABLE attachment_uses; DROP TABLE attachments; DROP TABLE local_documents;
          DROP TABLE bodies; DROP TABLE documents;
          DROP TABLE collection_owners; DROP TABLE database_owners; DROP TABLE databases; DROP TABLE log_snapshots; DROP TABLE log_keys; DROP TABLE log_generations;
          DROP TABLE logs; DROP TABLE tokens; DROP TABLE grants; DROP TABLE users; DROP TABLE acts;

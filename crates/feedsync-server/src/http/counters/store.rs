@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use feedsync_core::ItemId;
+use feedsync_couch::view::PositionRange;
 use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
 use feedsync_store::{
     Append, AuditAction, AuditEntry, AuditSelection, ChangeNumber, ChangePage, Collection,
@@ -16,9 +17,10 @@ use feedsync_store::{
     DecideDocuments, Digest, Discarded, DocumentChanges, DocumentPage, DocumentRange,
     DocumentRequest, Epoch, Expected, Generation, Grant, GrantFilter, Identity, IndexPage,
     IndexRange, Indexes, ItemPage, ItemStore, LedgerEntry, LocalDocument, Log, LogOutcome,
-    LogSnapshot, Logs, Moment, NewCollection, NewGeneration, NewRemote, NewSnapshot, Notices,
-    PageLimit, People, Recent, Remote, RemoteId, SelectBodies, Selection, SkipKind, Store,
-    StoreError, StoredItem, Token, Usage, User, UserId, UserName,
+    LogSnapshot, Logs, Moment, NewCollection, NewGeneration, NewRemote, NewSnapshot, NodeContent,
+    Notices, PageLimit, People, Recent, Remote, RemoteId, RowLimit, SelectBodies, Selection,
+    SkipKind, Store, StoreError, StoredItem, StoredViews, Token, Usage, User, UserId, UserName,
+    ViewNode, ViewPage, ViewState, ViewsSignature, ViewsUpdate,
 };
 
 use super::page::{Histogram, Page};
@@ -174,6 +176,12 @@ timed! {
     async fn indexes(&self, name: &DatabaseName) -> Indexes;
     async fn build_indexes(&self, name: &DatabaseName, most: usize) -> bool;
     async fn documents_by_key(&self, name: &DatabaseName, range: IndexRange, choose: SelectBodies, most_bytes: u64) -> Option<IndexPage>;
+    async fn views(&self, name: &DatabaseName, signature: &ViewsSignature, views: usize) -> Option<StoredViews>;
+    async fn update_views(&self, name: &DatabaseName, update: ViewsUpdate) -> bool;
+    async fn view_rows(&self, name: &DatabaseName, view: ViewState, range: PositionRange, limit: RowLimit) -> Option<ViewPage>;
+    async fn view_nodes(&self, name: &DatabaseName, view: ViewState, level: u8, range: PositionRange, most: usize) -> Option<Vec<ViewNode>>;
+    async fn put_view_nodes(&self, name: &DatabaseName, view: ViewState, level: u8, nodes: Vec<(Vec<u8>, NodeContent)>) -> bool;
+    async fn drop_views(&self, name: &DatabaseName, kept: &[ViewsSignature]) -> ();
     async fn document_changes(&self, name: &DatabaseName, after: ChangeNumber, most: usize, skip_kind: Option<SkipKind>, choose: SelectBodies, most_bytes: u64) -> DocumentChanges;
     async fn latest_document_changes(&self, name: &DatabaseName, after: ChangeNumber, before: Option<ChangeNumber>, most: usize, choose: SelectBodies, most_bytes: u64) -> DocumentChanges;
     async fn count_changes(&self, name: &DatabaseName, after: ChangeNumber) -> u64;

@@ -7,6 +7,8 @@ use feedsync_couch::{AttachmentDigest, BodyRef, DocumentId, LocalId, Revision, T
 
 #[cfg(feature = "queries")]
 use super::indexing::Indexing;
+#[cfg(feature = "queries")]
+use super::views::ViewSet;
 use crate::database;
 use crate::database::{
     Database, DecideDocuments, DocumentChanges, DocumentEntry, DocumentRequest, DocumentWrite,
@@ -30,6 +32,9 @@ pub(in crate::memory) struct DatabaseContents {
     pub(super) attachments: BTreeMap<AttachmentDigest, (Moment, Arc<[u8]>)>,
     #[cfg(feature = "queries")]
     pub(super) indexing: Indexing,
+    /// Shared with the copy on which an update of documents works.
+    #[cfg(feature = "queries")]
+    pub(super) view_sets: Arc<Vec<ViewSet>>,
 }
 
 #[derive(Debug, Clone)]
@@ -57,6 +62,8 @@ impl DatabaseContents {
             attachments: BTreeMap::new(),
             #[cfg(feature = "queries")]
             indexing: Indexing::default(),
+            #[cfg(feature = "queries")]
+            view_sets: Arc::default(),
         }
     }
 
@@ -223,7 +230,11 @@ impl DatabaseContents {
             self.indexing.apply(&write.id, winner_before.as_ref(), winner.as_ref());
         }
         match write.tree.is_empty() {
-            true => drop(self.documents.remove(&write.id)),
+            true => {
+                #[cfg(feature = "queries")]
+                self.remove_from_views(&write.id);
+                self.documents.remove(&write.id);
+            }
             false => {
                 let kind = write.kind.unwrap_or(kind);
                 self.documents.insert(write.id, Document { number, tree: write.tree, kind });

@@ -26,6 +26,8 @@ pub(super) struct DocumentBatchState {
     documents: BTreeMap<DocumentId, Document>,
     attachments: HashMap<u64, AttachmentList>,
     pub(super) changed: BTreeSet<DocumentId>,
+    /// Documents that were removed, even if they were written again.
+    pub(super) removed: BTreeSet<DocumentId>,
     /// New bodies that documents still refer to.
     pub(super) bodies: BTreeMap<u64, StoredBody>,
     /// Numbers of stored bodies to remove.
@@ -42,6 +44,7 @@ struct Draft {
     documents: BTreeMap<DocumentId, Option<Document>>,
     bodies: BTreeMap<u64, StoredBody>,
     gone: Vec<u64>,
+    removed: Vec<DocumentId>,
     upkeep: DraftUpkeep,
     is_purge: bool,
 }
@@ -61,6 +64,7 @@ impl DocumentBatchState {
             documents,
             attachments,
             changed: BTreeSet::new(),
+            removed: BTreeSet::new(),
             bodies: BTreeMap::new(),
             gone: BTreeSet::new(),
             upkeep,
@@ -118,6 +122,7 @@ impl DocumentBatchState {
             documents: BTreeMap::new(),
             bodies: BTreeMap::new(),
             gone: Vec::new(),
+            removed: Vec::new(),
             upkeep: DraftUpkeep::default(),
             is_purge: false,
         };
@@ -132,7 +137,7 @@ impl DocumentBatchState {
     }
 
     fn take(&mut self, draft: Draft) -> Database {
-        let Draft { mut database_row, documents, bodies, gone, upkeep, is_purge } = draft;
+        let Draft { mut database_row, documents, bodies, gone, removed, upkeep, is_purge } = draft;
         database_row.database.purges += u64::from(is_purge);
         self.upkeep.take(upkeep, &mut database_row.indexing);
         self.is_changed = true;
@@ -149,6 +154,7 @@ impl DocumentBatchState {
                 self.changed.insert(id);
             }
         }
+        self.removed.extend(removed);
         self.new_bytes += bodies.values().map(StoredBody::length).sum::<u64>();
         self.bodies.extend(bodies);
         for number in gone {
@@ -205,6 +211,9 @@ impl Draft {
             },
             stored: StoredDocument { id: write.id.clone(), number, tree: write.tree.clone() },
         });
+        if document.is_none() {
+            self.removed.push(write.id.clone());
+        }
         self.documents.insert(write.id, document);
         Ok(())
     }

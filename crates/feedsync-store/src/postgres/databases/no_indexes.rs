@@ -1,6 +1,6 @@
-//! Writes of a program without indexes: indexes that another program stored must be built again.
+//! Writes of a program without indexes and views: those that another program stored must be built again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use deadpool_postgres::Transaction;
 use feedsync_couch::{BodyRef, DocumentId, Tree};
@@ -8,6 +8,7 @@ use feedsync_couch::{BodyRef, DocumentId, Tree};
 use super::batch_state::DocumentBatchState;
 use super::documents::Document;
 use super::rows::{DatabaseRow, Indexing};
+use super::view_removal::drop_views;
 use crate::database::StoredBody;
 use crate::error::StoreError;
 use crate::postgres::pipeline::Pipeline;
@@ -59,4 +60,16 @@ impl IndexChanges {
     }
 
     pub(super) fn add_to<'b>(&'b self, _: &mut Pipeline<'b>, _: &'b i64) {}
+}
+
+/// Drops all views, because the rows of removed documents must not stay.
+pub(super) async fn remove_documents(
+    transaction: &Transaction<'_>,
+    database: i64,
+    documents: &BTreeSet<DocumentId>,
+) -> Result<(), StoreError> {
+    match documents.is_empty() {
+        true => Ok(()),
+        false => drop_views(transaction, database).await,
+    }
 }

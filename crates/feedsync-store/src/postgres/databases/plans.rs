@@ -14,6 +14,8 @@ use super::indexes::{self as index_rows, ASCENDING, DESCENDING, OF_DATABASE, WIT
 use super::pages::{IN_ORDER, by_id_sql};
 use super::sweep::REMOVE_INDEX_ROWS;
 use super::transfer::{ATTACHMENTS_AFTER, BODIES_AFTER, DOCUMENTS_AFTER, LOCAL_DOCUMENTS_AFTER};
+use super::view_removal::{DROPPED, FIRST_ROWS, REMOVE_NODES, REMOVE_ROWS};
+use super::views::STATEMENTS as VIEWS;
 use crate::conformance::wait;
 use crate::database::{DatabasesExt as _, DocumentRange, DocumentWrite, DocumentsSnapshot};
 use crate::postgres::rows::get;
@@ -96,7 +98,14 @@ fn everything_is_read_along_an_index() {
         (index_rows::REMOVE, rows, "'{1,2}', '{a,b}', '{a,b}', '{x,x}'"),
         (REMOVE_INDEX_ROWS, "bigint, bigint", "1, 3"),
     ];
-    let all: Vec<_> = by_id.chain(others).chain(of_indexes).collect();
+    let of_dropped_views = [
+        (DROPPED, "bigint", "1"),
+        (FIRST_ROWS, "bigint, bigint", "1, 2"),
+        (REMOVE_ROWS, "bigint, bigint, bytea", "1, 2, 'a'"),
+        (REMOVE_NODES, "bigint, bigint", "1, 2"),
+    ];
+    let of_views = VIEWS.into_iter().chain(of_dropped_views);
+    let all: Vec<_> = by_id.chain(others).chain(of_indexes).chain(of_views).collect();
     for count in [0, 20_000] {
         fill(&store, count);
         let analyse = if count == 0 { "" } else { "ANALYZE" };

@@ -1,16 +1,17 @@
-//! Removal of the contents of dropped databases and of the rows of dropped indexes, piece by piece. No statement exceeds the session's timeout,
-//! and no other transaction waits for long.
+//! Removal of the contents of dropped databases, and of the rows of dropped indexes and views, piece by piece. No
+//! statement exceeds the session's timeout, and no other transaction waits for long.
 
 use deadpool_postgres::Transaction;
 
+use super::view_removal;
 use crate::error::StoreError;
 use crate::postgres::rows::get;
 
 /// Number of rows of a table that are removed at once.
-const ROWS: i64 = 2_000;
+pub(super) const ROWS: i64 = 2_000;
 
 /// Number of bytes of bodies that are removed at once; bodies after them are left to the next piece.
-const BYTES: i64 = 64 << 20;
+pub(super) const BYTES: i64 = 64 << 20;
 
 const DROPPED: &str =
     "SELECT id FROM databases WHERE name IS NULL ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED";
@@ -43,12 +44,12 @@ pub(super) const REMOVE_INDEX_ROWS: &str = "
     DELETE FROM index_rows WHERE ctid = ANY(ARRAY(
       SELECT ctid FROM index_rows WHERE index_id = $1 ORDER BY key, head, digest LIMIT $2))";
 
-/// Removes one piece of the contents of one dropped database or index; returns whether there may be more of it,
-/// or of another.
+/// Removes one piece of the contents of one dropped database, or of the rows of one dropped index or of dropped
+/// views; returns whether there may be more of it, or of another.
 pub(super) async fn sweep(transaction: &Transaction<'_>) -> Result<bool, StoreError> {
     let statement = transaction.prepare_cached(DROPPED).await?;
     let Some(row) = transaction.query_opt(&statement, &[]).await? else {
-        return index(transaction).await;
+        return Ok(index(transaction).await? || view_removal::sweep(transaction).await?);
     };
     let id: i64 = get(&row, 0)?;
     let mut removed = bodies(transaction, id).await?;
@@ -60,6 +61,7 @@ pub(super) async fn sweep(transaction: &Transaction<'_>) -> Result<bool, StoreEr
     removed += transaction.execute(&statement, &[&id]).await?;
     if removed == 0 {
         transaction.execute(DROP_INDEXES, &[&id]).await?;
+        view_removal::drop_views(transaction, id).await?;
         transaction.execute("DELETE FROM databases WHERE id = $1", &[&id]).await?;
     }
     Ok(true)

@@ -6,14 +6,18 @@ use super::batch_state::DocumentBatchState;
 use super::bodies::{self, Bodies};
 use super::documents::{Document, Documents};
 use super::indexes::IndexChanges;
+#[cfg(not(feature = "queries"))]
+use super::indexes::remove_documents;
 use super::rows::{DatabaseColumns, DatabaseRow, WRITE};
+#[cfg(feature = "queries")]
+use super::views::remove_documents;
 use crate::error::StoreError;
 use crate::postgres::pipeline::Pipeline;
 
 const DELETE_DOCUMENTS: &str = "DELETE FROM documents WHERE database = $1 AND number = ANY($2)";
 
-/// Writes in one round trip, after one that reads bodies, if indexes depend on them. Rows are removed before new
-/// ones are inserted.
+/// Writes in one round trip, after one that reads bodies, if indexes depend on them, and others that remove rows of views,
+/// if documents are removed. Rows are removed before new ones are inserted.
 pub(super) async fn write(
     transaction: &Transaction<'_>,
     held: &DocumentBatchState,
@@ -29,6 +33,7 @@ pub(super) async fn write(
     let new = Bodies::of(&held.bodies);
     let written = DatabaseColumns::of(&held.database_row);
     let indexes = IndexChanges::of(transaction, held).await?;
+    remove_documents(transaction, *id, &held.removed).await?;
 
     let mut pipeline = Pipeline::default();
     pipeline.add_for(forgotten.len(), DELETE_DOCUMENTS, vec![id, &forgotten]);
