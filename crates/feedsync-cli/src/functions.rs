@@ -31,5 +31,5 @@ pub(crate) fn with_functions(endpoint: Endpoint) -> Endpoint {
     let Ok(path) = path else { return endpoint };
     let arguments = std::iter::once(ARGUMENT.into()).chain(limits.to_arguments().map(Into::into));
     let program = Program { path, arguments: arguments.collect(), time: limits.time };
-    endpoint.with_validation(HostedFunctions::new(program))
+    endpoint.with_functions(HostedFunctions::new(program))
 }

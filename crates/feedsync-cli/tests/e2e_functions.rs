@@ -172,6 +172,52 @@ fn faulty_functions_refuse_all_documents_and_can_be_replaced() {
     }
 }
 
+#[test]
+fn filter_functions_select_changes() {
+    let place = TestDirectory::new();
+    let hub = hub(&place, &[]);
+    let directory = place.path("");
+    let (anna, bert) = (client(&hub, &directory, "anna"), client(&hub, &directory, "bert"));
+    let filters = json!({
+        "by": "function (doc, req) { return doc._deleted || doc.author === (req.query.author || req.userCtx.name); }",
+        "broken": "function (doc) { return doc.none.x; }",
+        "private": "function (doc, req) { throw({forbidden: 'not for ' + req.userCtx.name}); }",
+        "syntax": "function (",
+        "endless": "function () { for (;;); }",
+    });
+    let views = json!({"b": {"map": "function (doc) { if (doc._id > 'b') emit(doc._id); }"}});
+    let design = json!({"filters": filters, "views": views});
+    assert_eq!(anna.ask("PUT", "notes/_design/d", &design).0, 201);
+    for (id, author) in [("a", "anna"), ("b", "bert"), ("c", "bert")] {
+        let path = format!("notes/{id}");
+        assert_eq!(bert.ask("PUT", &path, &json!({"author": author})).0, 201);
+    }
+    let ids = |query: &str| -> Vec<String> {
+        let (status, said) = bert.ask("GET", &format!("notes/_changes?{query}"), &json!({}));
+        assert_eq!(status, 200, "{said}");
+        let rows = said["results"].as_array().unwrap().iter();
+        rows.map(|row| row["id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(ids("filter=d/by"), ["b", "c"]);
+    assert_eq!(ids("filter=d/by&author=anna"), ["a"]);
+    assert_eq!(ids("filter=_view&view=d/b"), ["c"]);
+    let (_, read) = bert.ask("GET", "notes/c", &json!({}));
+    let path = format!("notes/c?rev={}", read["_rev"].as_str().unwrap());
+    assert_eq!(bert.ask("DELETE", &path, &json!({})).0, 200);
+    assert_eq!(ids("filter=d/by&author=anna"), ["a", "c"]);
+    for (name, status, error) in [
+        ("broken", 500, "os_process_error"),
+        ("private", 403, "forbidden"),
+        ("syntax", 500, "compilation_error"),
+        ("endless", 500, "os_process_error"),
+        ("none", 404, "not_found"),
+    ] {
+        let path = format!("notes/_changes?filter=d/{name}");
+        let (found, said) = bert.ask("GET", &path, &json!({}));
+        assert_eq!((found, said["error"].as_str()), (status, Some(error)), "{said}");
+    }
+}
+
 /// Without functions, a hub tells that documents are not protected.
 #[test]
 fn a_hub_without_functions_tells_so() {

@@ -3,6 +3,8 @@
 mod decide;
 pub mod difference;
 pub mod filter;
+pub mod filter_functions;
+pub mod functions;
 pub mod leaves;
 mod purge;
 pub mod sequence;
@@ -10,6 +12,7 @@ pub mod show;
 #[cfg(test)]
 mod tests;
 pub mod validation;
+pub mod views;
 mod writer;
 
 use std::collections::{BTreeMap, BTreeSet};

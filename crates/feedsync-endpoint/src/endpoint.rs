@@ -11,7 +11,9 @@ use feedsync_store::{Digest, Environment, Identity, Store, StoreError};
 
 use crate::actor::Actor;
 #[cfg(feature = "databases")]
-use crate::documents::validation::{Validation, ValidationFunctions};
+use crate::documents::functions::DesignFunctions;
+#[cfg(feature = "databases")]
+use crate::documents::validation::Validation;
 
 /// An endpoint over one incarnation of a store. It is cheap to clone.
 #[derive(Clone)]
@@ -23,6 +25,9 @@ pub struct Endpoint {
     pub(crate) most: Option<NonZeroU64>,
     /// Number of bytes by which a collection may grow.
     pub(crate) growth: Option<u64>,
+    /// Executes functions of design documents.
+    #[cfg(feature = "databases")]
+    pub(crate) functions: Option<Arc<dyn DesignFunctions>>,
     /// Functions of design documents that validate documents.
     #[cfg(feature = "databases")]
     pub(crate) validation: Option<Arc<Validation>>,
@@ -38,23 +43,26 @@ impl Endpoint {
             most: None,
             growth: None,
             #[cfg(feature = "databases")]
+            functions: None,
+            #[cfg(feature = "databases")]
             validation: None,
         }
     }
 
-    /// Asks the functions `validate_doc_update` of databases about each new revision from now on. Without this, they are
-    /// not asked.
+    /// Executes functions of design documents from now on, among them `validate_doc_update` for each new revision. Without
+    /// this, they are not executed.
     #[cfg(feature = "databases")]
     #[must_use]
-    pub fn with_validation(self, functions: Arc<dyn ValidationFunctions>) -> Self {
-        Self { validation: Some(Arc::new(Validation::new(functions))), ..self }
+    pub fn with_functions(self, functions: Arc<dyn DesignFunctions>) -> Self {
+        let validation = Some(Arc::new(Validation::new(Arc::clone(&functions))));
+        Self { functions: Some(functions), validation, ..self }
     }
 
-    /// Asks no functions of databases from now on.
+    /// Executes no functions of design documents from now on.
     #[cfg(feature = "databases")]
     #[must_use]
-    pub fn without_validation(self) -> Self {
-        Self { validation: None, ..self }
+    pub fn without_functions(self) -> Self {
+        Self { functions: None, validation: None, ..self }
     }
 
     /// An endpoint over another view of the store, without the actor and the limits of this one.
@@ -63,10 +71,10 @@ impl Endpoint {
         Self { store, actor: None, most: None, growth: None, ..self.clone() }
     }
 
-    /// Whether functions that validate documents are asked.
+    /// Returns the executor of functions of design documents, if they are executed.
     #[cfg(feature = "databases")]
-    pub fn validates(&self) -> bool {
-        self.validation.is_some()
+    pub fn functions(&self) -> Option<&Arc<dyn DesignFunctions>> {
+        self.functions.as_ref()
     }
 
     /// Returns the underlying store, for programs that put an endpoint together. Everything else uses the

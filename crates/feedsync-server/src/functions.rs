@@ -3,11 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use feedsync_couch::{Refusal, RefusalKind, text};
-use feedsync_endpoint::documents::validation::{
-    ProposedUpdate, ValidationContext, ValidationFunction, ValidationFunctions,
-};
-use feedsync_formats::json::Node;
+use feedsync_endpoint::documents::functions::{DesignFunctions, DesignSource};
 use feedsync_functions::host::{Design, Host, Program};
 use feedsync_functions::{Call, CallError};
 use sha2::{Digest as _, Sha256};
@@ -29,54 +25,15 @@ impl HostedFunctions {
 }
 
 #[async_trait]
-impl ValidationFunctions for HostedFunctions {
-    async fn validate(
-        &self,
-        function: &ValidationFunction,
-        updates: &[ProposedUpdate],
-        context: ValidationContext<'_>,
-    ) -> Result<Vec<Option<Refusal>>, Refusal> {
-        let pairs: Vec<(&str, Option<&str>)> =
-            updates.iter().map(|update| (&*update.document, update.before.as_deref())).collect();
-        let call =
-            Call::Validate { updates: &pairs, user: context.user, security: context.security };
+impl DesignFunctions for HostedFunctions {
+    async fn call(&self, design: &DesignSource, call: &Call<'_>) -> Result<String, CallError> {
         // The name stands for one text, whichever database has it.
-        let digest = Sha256::digest(function.source.as_bytes());
+        let digest = Sha256::digest(design.source.as_bytes());
         let name: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        let design = Design { name: &name, source: &function.source };
-        let design_id = function.design.as_str();
-        let failed = |error: CallError| {
-            let kind = match error {
-                CallError::Busy => RefusalKind::Unavailable,
-                CallError::Missing(_) | CallError::Compilation(_) => RefusalKind::Compilation,
-                _ => RefusalKind::FunctionProcess,
-            };
-            tracing::warn!(design = design_id, %error, "cannot execute validate_doc_update");
-            kind.with_reason(format_args!("validate_doc_update of {design_id}: {error}"))
-        };
-        let result = self.host.call(design, &call).await.map_err(failed)?;
-        let refusals: Vec<_> =
-            Node::root(&result).elements().map(|said| refusal(said, design_id)).collect();
-        match refusals.len() == updates.len() {
-            true => Ok(refusals),
-            false => Err(failed(CallError::Process("a result of another length".to_owned()))),
+        let result = self.host.call(Design { name: &name, source: &design.source }, call).await;
+        if let Err(error) = &result {
+            tracing::warn!(design = design.id.as_str(), %error, "cannot execute a function of a design document");
         }
+        result
     }
-}
-
-/// The refusal that a function has stated.
-fn refusal(said: Node<'_>, design: &str) -> Option<Refusal> {
-    let member = |name: &str| {
-        let member = said.member(name)?;
-        Some(text(member.value).map_or_else(|| member.value.raw().to_owned(), |it| it.into_owned()))
-    };
-    if let Some(reason) = member("forbidden") {
-        return Some(RefusalKind::Forbidden.with_reason(reason));
-    }
-    if let Some(reason) = member("unauthorized") {
-        return Some(RefusalKind::Unauthorized.with_reason(reason));
-    }
-    let thrown = member("thrown")?;
-    let reason = format_args!("validate_doc_update of {design} failed: {thrown}");
-    Some(RefusalKind::Forbidden.with_reason(reason))
 }

@@ -17,6 +17,7 @@ use crate::configuration::Switch;
 use crate::couch::compactions::RunningCompactions;
 use crate::couch::index_builds::IndexBuilds;
 use crate::couch::known::KnownRevisions;
+use crate::couch::view_updates::ViewUpdates;
 use crate::http::clients::Clients;
 use crate::http::counters::{Metrics, TimedStore, Timings};
 use crate::http::html::Cleaning;
@@ -81,6 +82,8 @@ pub(crate) struct Shared {
     pub(crate) compacting: RunningCompactions,
     /// Running builds of indexes of databases.
     pub(crate) index_builds: IndexBuilds,
+    /// Running updates of views of databases.
+    pub(crate) view_updates: ViewUpdates,
     /// Lock that is held while the indexes of a database are counted and one is created.
     pub(crate) index_creation: Arc<Mutex<()>>,
     /// Slots for event streams.
@@ -117,7 +120,7 @@ impl Hub {
         let endpoint = endpoint.over(Arc::new(store));
         let endpoint = match config.functions {
             Switch::On => endpoint,
-            Switch::Off => endpoint.without_validation(),
+            Switch::Off => endpoint.without_functions(),
         };
         let clients = Clients::new(config.limits);
         Self(Arc::new(Shared {
@@ -137,6 +140,7 @@ impl Hub {
             response_cache: ResponseCache::new(),
             revisions: KnownRevisions::new(),
             compacting: RunningCompactions::default(),
+            view_updates: ViewUpdates::default(),
             index_builds: IndexBuilds::default(),
             index_creation: Arc::default(),
             followers: Arc::new(Semaphore::new(config.limits.followers)),

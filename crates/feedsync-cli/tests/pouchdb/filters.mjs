@@ -67,13 +67,21 @@ onEachAdapter('documents that a function of the client chooses', async (place) =
   assert.equal((await push(client, hub, { filter: own })).docs_written, 1);
 });
 
-scenario('a function of a design document is refused, not passed over', async (place) => {
+scenario('documents that a function of a design document chooses', async (place) => {
   const [hub, client] = [await filled(place), place.local()];
-  await hub.put({ _id: '_design/mine', filters: { notes: '(d) => d.kind === "note"' } });
-  const error = await refused(client.replicate.from(hub, { filter: 'mine/notes' }), 501);
+  await hub.put({
+    _id: '_design/mine',
+    filters: { kind: '(d, r) => d.kind === r.query.kind', faulty: '(d) => d.none.none' },
+    views: { notes: { map: '(d) => { if (d.kind === "note") emit(1); }' } },
+  });
+  const filter = { filter: 'mine/kind', query_params: { kind: 'note' } };
+  const error = await refused(client.replicate.from(hub, { filter: 'mine/faulty' }), 500);
   assert.equal(error.result?.docs_written ?? 0, 0);
+  assert.equal((await pull(client, hub, filter)).docs_written, 10);
+  const { results } = await hub.changes({ filter: '_view', view: 'mine/notes' });
+  assert.equal(results.length, 10);
   await refused(hub.changes({ filter: 'nobodys/notes' }), 404);
-  assert.equal((await client.info()).doc_count, 0);
+  await refused(hub.changes({ filter: 'mine/none' }), 404);
 });
 
 scenario('live, chosen by a selector: others wake nobody', async (place) => {

@@ -24,6 +24,7 @@ import './feeds.mjs';
 import './remote.mjs';
 import './bulk.mjs';
 import './queries.mjs';
+import './views.mjs';
 import './values.mjs';
 import './checkpoints.mjs';
 import './restarts.mjs';

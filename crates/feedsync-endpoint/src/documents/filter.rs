@@ -9,7 +9,8 @@ use feedsync_store::{Kind, LoadedDocument, SelectBodies, SkipKind};
 
 use super::leaves;
 
-/// Returns the leaves of a document that are reported: all of them that pass the filter, or the winner.
+/// Returns the leaves of a document that are reported: all of them that pass the filter, or the winner. Functions are not
+/// executed here, but by [`accepted_leaves`](super::filter_functions::accepted_leaves).
 /// `read` has the revisions that [`chosen`] selects.
 pub fn listed_leaves<'a>(
     filter: &ChangesFilter,
@@ -23,7 +24,7 @@ pub fn listed_leaves<'a>(
 
 /// Selects the revisions that are read to report a change, with or without the document.
 pub fn chosen(filter: &Arc<ChangesFilter>, all_leaves: bool, with_document: bool) -> SelectBodies {
-    let looks = matches!(**filter, ChangesFilter::Selector(_));
+    let looks = matches!(**filter, ChangesFilter::Selector(_) | ChangesFilter::Function(..));
     if !looks && !with_document {
         return leaves::none();
     }

@@ -3,6 +3,7 @@
 mod attachments;
 mod compaction;
 mod validation;
+mod views;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -9,7 +9,6 @@ use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use async_trait::async_trait;
 use feedsync_couch::{
     DEFAULT_SECURITY, DatabaseName, DocumentId, Refusal, Revision, push_revisions, quoted,
 };
@@ -19,11 +18,16 @@ use feedsync_store::{
     StoredDocument,
 };
 
+use super::functions::{DesignFunctions, DesignSource};
 use super::leaves;
 use super::show::{AttachmentContents, DocumentOptions};
 use super::{
     DocumentsError, PreparedAttachment, PreparedDocument, RevisionOrigin, StoredAttachment,
 };
+
+mod call;
+
+use call::validate;
 
 /// Number of revisions that a function is asked about at once.
 const CALL_DOCUMENTS: usize = 100;
@@ -39,31 +43,9 @@ const PAGE_BYTES: u64 = 8 << 20;
 /// Maximum number of databases whose functions are cached.
 const MAX_KNOWN: usize = 1_000;
 
-/// Executes functions of design documents.
-#[async_trait]
-pub trait ValidationFunctions: Send + Sync + 'static {
-    /// Asks a function about new revisions; returns a refusal for each one that it refuses. The error is that the function
-    /// cannot be executed.
-    async fn validate(
-        &self,
-        function: &ValidationFunction,
-        updates: &[ProposedUpdate],
-        context: ValidationContext<'_>,
-    ) -> Result<Vec<Option<Refusal>>, Refusal>;
-}
-
-/// The function `validate_doc_update` of a design document.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ValidationFunction {
-    /// Id of the design document.
-    pub design: DocumentId,
-    /// Body of the design document.
-    pub source: Arc<str>,
-}
-
 /// A new revision, as JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProposedUpdate {
+pub(crate) struct ProposedUpdate {
     /// The document, with `_id`, `_rev` if it is based on a revision or replicated, `_revisions`, and `_attachments` as
     /// stubs.
     pub document: String,
@@ -73,7 +55,7 @@ pub struct ProposedUpdate {
 
 /// The user and the access rules, which a function gets besides the documents, as JSON.
 #[derive(Debug, Clone, Copy)]
-pub struct ValidationContext<'a> {
+pub(crate) struct ValidationContext<'a> {
     /// The user: `{"db": "notes", "name": "anna", "roles": []}`.
     pub user: &'a str,
     /// The access rules (`_security`).
@@ -95,7 +77,8 @@ impl Author {
     /// This server itself.
     pub const SERVER: Self = Self { name: None, is_administrator: true, may_design: true };
 
-    fn context(&self, database: &DatabaseName) -> String {
+    /// The user as functions of a database see it: `{"db": "notes", "name": "anna", "roles": []}`.
+    pub fn context(&self, database: &DatabaseName) -> String {
         let name = self.name.as_deref().map_or_else(|| "null".into(), quoted);
         let roles = if self.is_administrator { "\"_admin\"" } else { "" };
         let database = quoted(database.as_str());
@@ -105,7 +88,7 @@ impl Author {
 
 /// The functions of databases, and what executes them.
 pub(crate) struct Validation {
-    functions: Arc<dyn ValidationFunctions>,
+    functions: Arc<dyn DesignFunctions>,
     known: Mutex<HashMap<DatabaseName, Known>>,
 }
 
@@ -113,11 +96,11 @@ pub(crate) struct Validation {
 struct Known {
     epoch: Epoch,
     last: ChangeNumber,
-    functions: Arc<[ValidationFunction]>,
+    functions: Arc<[DesignSource]>,
 }
 
 impl Validation {
-    pub(crate) fn new(functions: Arc<dyn ValidationFunctions>) -> Self {
+    pub(crate) fn new(functions: Arc<dyn DesignFunctions>) -> Self {
         Self { functions, known: Mutex::default() }
     }
 
@@ -148,7 +131,7 @@ impl Validation {
             let updates = proposed(databases, database, &some).await?;
             let (places, later) = rest.split_at(updates.len());
             for function in &*functions {
-                let said = self.functions.validate(function, &updates, context).await?;
+                let said = validate(&*self.functions, function, &updates, context).await?;
                 for (at, refusal) in places.iter().zip(said) {
                     refused[*at] = refused[*at].take().or(refusal);
                 }
@@ -163,7 +146,7 @@ impl Validation {
         &self,
         databases: &dyn Databases,
         database: &Database,
-    ) -> Result<Arc<[ValidationFunction]>, StoreError> {
+    ) -> Result<Arc<[DesignSource]>, StoreError> {
         let is_same = |it: &&Known| it.epoch == database.epoch && it.last == database.last;
         if let Some(known) = self.known().get(&database.name).filter(is_same) {
             return Ok(Arc::clone(&known.functions));
@@ -196,16 +179,20 @@ impl Validation {
 
 /// Whether a design document has a function that validates documents.
 pub fn has_validation(body: Node<'_>) -> bool {
+    is_javascript(body) && body.member("validate_doc_update").is_some()
+}
+
+/// Whether the functions of a design document are in JavaScript.
+pub fn is_javascript(body: Node<'_>) -> bool {
     let language = body.member("language").map(|it| it.value.raw());
     matches!(language, None | Some("\"javascript\""))
-        && body.member("validate_doc_update").is_some()
 }
 
 /// The functions in the design documents of a database.
 async fn read(
     databases: &dyn Databases,
     database: &Database,
-) -> Result<Vec<ValidationFunction>, StoreError> {
+) -> Result<Vec<DesignSource>, StoreError> {
     let mut functions = Vec::new();
     let mut from = Bound::Included(String::from("_design/"));
     loop {
@@ -224,8 +211,8 @@ async fn read(
         for read in page.documents.iter().flatten() {
             let Some(body) = read.bodies.values().next() else { continue };
             if has_validation(Node::root(&body.text)) {
-                let (design, source) = (read.document.id.clone(), Arc::clone(&body.text));
-                functions.push(ValidationFunction { design, source });
+                let (id, source) = (read.document.id.clone(), Arc::clone(&body.text));
+                functions.push(DesignSource { id, source });
             }
         }
     }

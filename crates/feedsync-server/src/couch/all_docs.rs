@@ -9,9 +9,7 @@ use std::ops::Bound;
 
 use axum::body::Body;
 use axum::response::Response;
-use feedsync_couch::{
-    DatabaseName, Json, Parameters, Refusal, RefusalKind, Revision, named, quoted,
-};
+use feedsync_couch::{DatabaseName, Json, Parameters, Refusal, RefusalKind, Revision, quoted};
 use feedsync_endpoint::documents::show::{AttachmentContents, DocumentOptions};
 use feedsync_endpoint::documents::{leaves, sequence};
 use feedsync_formats::json::{Kind, Node};
@@ -19,6 +17,7 @@ use feedsync_store::{Database, LoadedDocument};
 use http::Method;
 
 use super::pieces::{self, Pieces};
+use super::queries::{self, Queries, Query as _};
 use super::rights::Need;
 use super::{CouchRequest, Failure};
 use by_range::Range;
@@ -26,9 +25,6 @@ use by_range::Range;
 /// Number of documents per read, and of bytes of their bodies.
 const PAGE: usize = 1_000;
 const PAGE_BYTES: u64 = 8 << 20;
-
-/// Maximum number of queries in one request.
-const MAX_QUERIES: usize = 1_000;
 
 /// End of a listing.
 const END: &str = "\n]}\n";
@@ -92,23 +88,12 @@ pub(super) async fn answer_queries(
     let database = asked.database(name, Need::Use).await?;
     let sent = asked.json(body).await?;
     let database = asked.recheck(&database, Need::Use).await?;
-    let refuse = |reason: &str| RefusalKind::BadRequest.with_reason(reason);
-    let queries = sent.1.root().member("queries");
-    let queries = queries.ok_or_else(|| refuse("POST body must include `queries` parameter."))?;
-    if queries.value.kind() != Kind::Array {
-        return Err(refuse("`queries` parameter must be an array.").into());
-    }
-    let queries = named(queries.value)?;
-    if queries.len() > MAX_QUERIES {
-        let reason = format!("a request can have at most {MAX_QUERIES} queries");
-        return Err(RefusalKind::TooLarge.with_reason(reason).into());
-    }
+    let queries = queries::read(sent.1.root())?;
     let read = |query| Query::read(asked, listed, Some(query));
     let queries = queries.into_iter().map(read).collect::<Result<VecDeque<_>, Refusal>>()?;
     drop(sent);
-    let queries =
-        Queries { asked: asked.clone(), database, queries, current: None, is_first: true };
-    pieces::answer(asked, queries, String::from("{\"results\":[")).await
+    let queries = Queries::new(asked, database, queries);
+    pieces::answer(asked, queries, Queries::<Query>::BEGIN.to_owned()).await
 }
 
 /// A parsed query.
@@ -158,8 +143,15 @@ impl Query {
         };
         Ok(Self { listed, rows, update_seq: parameters.flag("update_seq")?, wanted })
     }
+}
 
-    /// Returns the text before the rows, and the rows.
+impl queries::Query for Query {
+    type Results = View;
+
+    fn may_be_large(&self) -> bool {
+        self.rows.include_docs
+    }
+
     async fn open(
         self,
         asked: &CouchRequest,
@@ -266,53 +258,6 @@ impl Pieces for View {
             Self::Keys(keys) => keys.push_some(text).await,
             Self::Local(rows) => rows.push_some(text).await,
         }
-    }
-}
-
-/// Queries that were not answered yet.
-struct Queries {
-    asked: CouchRequest,
-    database: Database,
-    queries: VecDeque<Query>,
-    current: Option<View>,
-    is_first: bool,
-}
-
-impl Pieces for Queries {
-    const END: &'static str = "]}\n";
-
-    fn database(&self) -> Option<&Database> {
-        Some(&self.database)
-    }
-
-    fn may_be_large(&self) -> bool {
-        self.queries.iter().any(|query| query.rows.include_docs)
-    }
-
-    fn is_over(&self) -> bool {
-        self.current.is_none() && self.queries.is_empty()
-    }
-
-    async fn push_some(&mut self, text: &mut String) -> Result<(), Failure> {
-        if self.current.is_none()
-            && let Some(query) = self.queries.pop_front()
-        {
-            let (begin, view) = query.open(&self.asked, self.database.clone()).await?;
-            text.push_str(if self.is_first { "\n" } else { ",\n" });
-            self.is_first = false;
-            text.push_str(&begin);
-            self.current = Some(view);
-        }
-        if let Some(view) = &mut self.current {
-            if !view.is_over() {
-                view.push_some(text).await?;
-            }
-            if view.is_over() {
-                text.push_str(END);
-                self.current = None;
-            }
-        }
-        Ok(())
     }
 }
 

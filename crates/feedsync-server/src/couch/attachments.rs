@@ -31,7 +31,7 @@ pub(super) async fn answer(
     let database = asked.database(name, Need::Use).await?;
     let first = attachment.split('/').next().unwrap_or_default();
     if id.is_design() && first.starts_with('_') {
-        return design::answer(asked, &database, id, attachment).await;
+        return design::answer(asked, database, id, attachment, body).await;
     }
     match *asked.method_of(&[Method::GET, Method::PUT, Method::DELETE])? {
         Method::GET => read(asked, &database, id, attachment).await,

@@ -4,6 +4,7 @@
 //! two are in memory. Rows are sent in pieces. The contents of attachments are read when their row is
 //! written.
 
+mod function;
 mod page;
 mod row;
 
@@ -22,11 +23,12 @@ use tokio::time::{Instant, sleep_until};
 
 use super::pieces::broken;
 use super::rights::Need;
-use super::{CouchRequest, Failure, design, json, run_inline};
+use super::{CouchRequest, Failure, json, run_inline};
 use crate::http::event_stream::FollowerSlot;
 use crate::http::problem::Problem;
 use crate::http::response_budget::ResponseSlot;
 use crate::http::stopping::stopped;
+use function::FeedFunction;
 use page::{Page, UnsentPage};
 use row::Rows;
 
@@ -51,15 +53,19 @@ pub(super) async fn answer(
     let last_event = asked.call.headers.get("last-event-id").and_then(|it| it.to_str().ok());
     let sent = sent.as_ref().map(|(_, sent)| sent.root());
     let request = ChangesRequest::read(&asked.parameters, last_event, sent)?;
-    if let ChangesFilter::Function(id, kind, function) = &*request.filter {
-        return Err(design::refuse(&asked, &database, id.clone(), (*kind, function)).await);
-    }
+    let function = match &*request.filter {
+        ChangesFilter::Function(id, kind, name) => {
+            Some(FeedFunction::open(&asked, &database, id, (*kind, name)).await?)
+        }
+        _ => None,
+    };
     let since = sequence::after(&database, &request.since)?;
     // A descending feed goes from the newest change to the first, whatever `since` says, as in CouchDB.
     let after = if request.is_descending { ChangeNumber::ZERO } else { since };
     let is_live = request.feed != ChangesFeed::Normal && !request.is_descending;
     let follower = is_live.then(|| FollowerSlot::take(&asked.hub)).transpose()?;
-    let changes = Changes {
+    let mut changes = Changes {
+        function,
         notices: is_live.then(|| asked.databases.subscribe_to_database(&name)),
         left: request.limit,
         until: Instant::now() + request.timeout,
@@ -78,6 +84,10 @@ pub(super) async fn answer(
         after,
         request: Arc::new(request),
     };
+    if changes.function.is_some() {
+        // An error of the function is the response, unless rows were sent.
+        changes.read_first().await?;
+    }
     Ok(changes.answer())
 }
 
@@ -106,6 +116,8 @@ struct Changes {
     asked: CouchRequest,
     name: DatabaseName,
     request: Arc<ChangesRequest>,
+    /// The function that selects the changes.
+    function: Option<FeedFunction>,
     notices: Option<Notices>,
     after: ChangeNumber,
     /// Position of a descending walk.
@@ -193,8 +205,11 @@ impl Changes {
     }
 
     /// Returns a piece of rows, with a slot for a large response if the rows contain documents. Returns none
-    /// if a heartbeat is due while it waits for the slot.
+    /// if a heartbeat is due while it waits for the slot, or for a function to select the changes.
     async fn piece(&mut self) -> Result<Option<Bytes>, std::io::Error> {
+        if !self.wait_for_page().await {
+            return Ok(None);
+        }
         if !self.request.include_docs {
             return Ok(Some(self.rows().await?.into()));
         }
@@ -224,7 +239,7 @@ impl Changes {
         let request = Arc::clone(&self.request);
         let rows = Rows::of(&request, &unsent.database);
         let (mut out, none) = (String::new(), AttachmentContents::new());
-        while let Some(read) = unsent.documents.next() {
+        while let Some((read, accepted)) = unsent.documents.next() {
             let found;
             let told = match request.attachments && request.include_docs {
                 true => {
@@ -238,7 +253,8 @@ impl Changes {
             // A selector may traverse all of it many times.
             let bytes = read.bodies.values().map(|body| body.text.len()).sum();
             let is_first = self.is_first;
-            if run_inline(bytes, || rows.push(&mut out, (&read, told), is_first)) {
+            let accepted = accepted.as_deref();
+            if run_inline(bytes, || rows.push(&mut out, (&read, accepted, told), is_first)) {
                 self.is_first = false;
                 self.left = self.left.map(|left| left - 1);
                 if self.left == Some(0) {

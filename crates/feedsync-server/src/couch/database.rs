@@ -251,6 +251,12 @@ pub(super) async fn part(
             asked.database(name, Need::Use).await?;
             Ok(json(StatusCode::OK, format!("{PURGED_INFOS_LIMIT}\n")))
         }
+        ("_temp_view", []) => {
+            asked.method_of(&[post])?;
+            asked.database(name, Need::Use).await?;
+            let reason = "Temporary views are not supported in CouchDB";
+            Err(RefusalKind::Gone.with_reason(reason).into())
+        }
         ("_search" | "_partition", _) => {
             asked.database(name, Need::Use).await?;
             let rest = rest.iter().map(|rest| format!("/{rest}")).collect::<String>();

@@ -1,18 +1,18 @@
 //! Building of indexes: one build of a database at a time on this node, which all requests await that need an index.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use feedsync_couch::DatabaseName;
 use feedsync_store::{Databases, Indexes, StoreError, StoredIndex};
-use tokio::sync::watch;
+
+use super::shared_runs::{Run, SharedRuns};
 
 /// Number of documents that are added to indexes at once. Other writers get a turn between these pieces.
 const PIECE: usize = 2_000;
 
 /// Databases whose indexes this node builds. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct IndexBuilds(Arc<Mutex<HashMap<DatabaseName, Ended>>>);
+pub(crate) struct IndexBuilds(SharedRuns<DatabaseName, ()>);
 
 /// The indexes of a database, also those that do not contain all documents yet.
 pub(super) async fn known(
@@ -29,12 +29,6 @@ pub(super) async fn known(
     }
 }
 
-/// Becomes true when a build failed; closed when a build ended.
-type Ended = watch::Receiver<bool>;
-
-/// A running build, until it is dropped.
-struct Build(IndexBuilds, DatabaseName);
-
 impl IndexBuilds {
     /// Builds the indexes of a database in the background. The build goes on if the client disconnects.
     pub(super) fn begin(&self, databases: &Arc<dyn Databases>, name: &DatabaseName) {
@@ -48,10 +42,7 @@ impl IndexBuilds {
         databases: &Arc<dyn Databases>,
         name: &DatabaseName,
     ) -> Result<(), StoreError> {
-        let mut ended = self.join(databases, name);
-        while ended.changed().await.is_ok() {}
-        let is_failed = *ended.borrow();
-        if is_failed {
+        if self.join(databases, name).wait().await.is_err() {
             // The same step fails again, with an error for this request.
             databases.build_indexes(name, PIECE).await?;
         }
@@ -59,43 +50,20 @@ impl IndexBuilds {
     }
 
     /// The running build of a database, or a new one.
-    fn join(&self, databases: &Arc<dyn Databases>, name: &DatabaseName) -> Ended {
-        let mut running = self.running();
-        if let Some(ended) = running.get(name) {
-            return ended.clone();
-        }
-        let (failed, ended) = watch::channel(false);
-        running.insert(name.clone(), ended.clone());
-        let (build, databases) = (Build(self.clone(), name.clone()), Arc::clone(databases));
-        tokio::spawn(async move {
-            let outcome = build.run(&*databases).await;
-            if let Err(error) = &outcome {
-                tracing::warn!(%error, database = %build.1, "cannot build the indexes of a database");
-            }
-            failed.send_replace(outcome.is_err());
-            // No request may join a build that has ended.
-            drop(build);
-            drop(failed);
-        });
-        ended
-    }
-
-    fn running(&self) -> MutexGuard<'_, HashMap<DatabaseName, Ended>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn join(&self, databases: &Arc<dyn Databases>, name: &DatabaseName) -> Run<()> {
+        let (databases, database) = (Arc::clone(databases), name.clone());
+        self.0.join(name.clone(), async move {
+            let built = build(&*databases, &database).await;
+            built.map_err(|error| {
+                tracing::warn!(%error, %database, "cannot build the indexes of a database");
+            })
+        })
     }
 }
 
-impl Build {
-    async fn run(&self, databases: &dyn Databases) -> Result<(), StoreError> {
-        while databases.build_indexes(&self.1, PIECE).await? {}
-        Ok(())
-    }
-}
-
-impl Drop for Build {
-    fn drop(&mut self) {
-        self.0.running().remove(&self.1);
-    }
+async fn build(databases: &dyn Databases, name: &DatabaseName) -> Result<(), StoreError> {
+    while databases.build_indexes(name, PIECE).await? {}
+    Ok(())
 }
 
 #[cfg(test)]
@@ -104,34 +72,14 @@ mod tests {
 
     use super::*;
 
-    fn databases() -> Arc<dyn Databases> {
-        let name = EndpointName::new("hub").unwrap();
-        Arc::new(MemoryStore::new(&name, Arc::new(SystemEnvironment)))
-    }
-
-    #[tokio::test]
-    async fn concurrent_requests_await_one_build() {
-        let (builds, databases) = (IndexBuilds::default(), databases());
-        let name: DatabaseName = "notes".parse().unwrap();
-        assert!(matches!(builds.wait(&databases, &name).await, Err(StoreError::NoDatabase(_))));
-        databases.create_database(&name, None).await.unwrap().unwrap();
-        let one = builds.join(&databases, &name);
-        let other = builds.join(&databases, &name);
-        assert!(one.same_channel(&other));
-        builds.wait(&databases, &name).await.unwrap();
-        while !builds.running().is_empty() {
-            tokio::task::yield_now().await;
-        }
-        assert!(!builds.join(&databases, &name).same_channel(&one));
-    }
-
     #[tokio::test]
     async fn a_failed_build_is_an_error_of_the_request() {
-        let (builds, databases) = (IndexBuilds::default(), databases());
-        let name: DatabaseName = "none".parse().unwrap();
-        let mut ended = builds.join(&databases, &name);
-        while ended.changed().await.is_ok() {}
-        assert!(*ended.borrow());
-        assert!(builds.running().is_empty());
+        let hub = EndpointName::new("hub").unwrap();
+        let databases: Arc<dyn Databases> =
+            Arc::new(MemoryStore::new(&hub, Arc::new(SystemEnvironment)));
+        let (builds, name): (_, DatabaseName) = (IndexBuilds::default(), "notes".parse().unwrap());
+        assert!(matches!(builds.wait(&databases, &name).await, Err(StoreError::NoDatabase(_))));
+        databases.create_database(&name, None).await.unwrap().unwrap();
+        builds.wait(&databases, &name).await.unwrap();
     }
 }

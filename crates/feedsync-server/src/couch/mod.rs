@@ -25,12 +25,16 @@ mod local;
 mod node;
 mod parts;
 mod pieces;
+mod queries;
 mod request;
 mod response;
 mod rights;
 pub(crate) mod root;
 mod server;
 mod session;
+mod shared_runs;
+mod view;
+pub(crate) mod view_updates;
 
 use std::sync::Arc;
 
@@ -116,6 +120,7 @@ async fn of(
         "_missing_revs" if is_there => bulk::missing(&asked, &name, body).await,
         "_find" if is_there => find::answer(&asked, &name, body).await,
         "_explain" if is_there => index::answer_explain(&asked, &name, body).await,
+        "_view_cleanup" if is_there => view::clean_up(&asked, &name).await,
         "_index" => index::answer(&asked, &name, rest, body).await,
         _ => database::part(&asked, &name, part, rest, body).await,
     }

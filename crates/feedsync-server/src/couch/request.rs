@@ -55,13 +55,17 @@ impl CouchRequest {
         // Most writes have no design document, and so do not need to know who administers the database.
         let designs = documents.iter().any(|document| document.id.is_design());
         let may_design = designs && self.may(database, Need::Administer).await?;
-        let author = Author {
+        let writer = self.hub.endpoint.documents_writer(self.author(may_design));
+        Ok(writer.write(database, documents, edits).await?)
+    }
+
+    /// The user of the request, as functions see it.
+    pub(super) fn author(&self, may_design: bool) -> Author {
+        Author {
             name: self.principal.user().map(|user| user.as_str().to_owned()),
             is_administrator: self.principal.administers() && self.principal.is_unbounded(),
             may_design,
-        };
-        let writer = self.hub.endpoint.documents_writer(author);
-        Ok(writer.write(database, documents, edits).await?)
+        }
     }
 
     /// Refuses methods that a resource does not support.

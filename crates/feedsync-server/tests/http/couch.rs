@@ -6,6 +6,7 @@ mod bulk;
 mod dialect;
 mod documents;
 mod feeds;
+mod filters;
 mod mango;
 mod origins;
 mod parts;
@@ -13,6 +14,7 @@ mod replicator;
 mod rights;
 mod room;
 mod sessions;
+mod views;
 
 use axum::Router;
 use axum::body::Body;

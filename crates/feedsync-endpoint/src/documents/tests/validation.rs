@@ -2,11 +2,9 @@
 
 use std::sync::Mutex;
 
-use feedsync_couch::{AttachmentDigest, DEFAULT_SECURITY};
+use feedsync_couch::{AttachmentDigest, DEFAULT_SECURITY, quoted};
 
-use super::super::validation::{
-    ProposedUpdate, ValidationContext, ValidationFunction, ValidationFunctions,
-};
+use super::super::functions::{Call, CallError, DesignFunctions, DesignSource};
 use super::*;
 
 /// Refuses documents whose text contains the `refused` member of the design document. It fails if that is `fail`.
@@ -16,35 +14,33 @@ struct Judge {
 }
 
 #[async_trait::async_trait]
-impl ValidationFunctions for Judge {
-    async fn validate(
-        &self,
-        function: &ValidationFunction,
-        updates: &[ProposedUpdate],
-        context: ValidationContext<'_>,
-    ) -> Result<Vec<Option<Refusal>>, Refusal> {
-        let source = Json::read(function.source.as_bytes().to_vec()).unwrap();
+impl DesignFunctions for Judge {
+    async fn call(&self, design: &DesignSource, call: &Call<'_>) -> Result<String, CallError> {
+        let Call::Validate { updates, user, security } = call else { unreachable!("{call:?}") };
+        let source = Json::read(design.source.as_bytes().to_vec()).unwrap();
         let word = source.root().member("validate_doc_update").unwrap().value;
         let word = feedsync_couch::text(word).unwrap().into_owned();
         if word == "fail" {
-            return Err(RefusalKind::FunctionProcess.with_reason("x"));
+            return Err(CallError::TimeLimit);
         }
         let mut asked = self.asked.lock().unwrap();
-        asked.push(format!("{} {}", context.user, context.security));
-        Ok(updates
-            .iter()
-            .map(|update| {
-                asked.push(format!("{} {:?}", update.document, update.before));
-                let is_refused = update.document.contains(&word);
-                is_refused.then(|| RefusalKind::Forbidden.with_reason(&word))
-            })
-            .collect())
+        asked.push(format!("{user} {security}"));
+        let said = updates.iter().map(|(document, before)| {
+            asked.push(format!("{document} {before:?}"));
+            let is_refused = document.contains(&word);
+            if is_refused {
+                format!("{{\"forbidden\":{}}}", quoted(&word))
+            } else {
+                "null".to_owned()
+            }
+        });
+        Ok(format!("[{}]", said.collect::<Vec<_>>().join(",")))
     }
 }
 
 fn room() -> (Room, Arc<Judge>) {
     let (room, judge) = (Room::new(), Arc::new(Judge::default()));
-    let endpoint = room.endpoint.clone().with_validation(Arc::clone(&judge) as _);
+    let endpoint = room.endpoint.clone().with_functions(Arc::clone(&judge) as _);
     (Room { endpoint, ..room }, judge)
 }
 

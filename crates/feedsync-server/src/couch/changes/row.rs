@@ -1,6 +1,6 @@
 //! Rows of `_changes`: each change as a JSON object, with the separator of its kind of feed.
 
-use feedsync_couch::{ChangesFeed, ChangesRequest};
+use feedsync_couch::{ChangesFeed, ChangesRequest, Revision};
 use feedsync_endpoint::documents::filter;
 use feedsync_endpoint::documents::sequence::SequenceWriter;
 use feedsync_endpoint::documents::show::{AttachmentContents, DocumentOptions};
@@ -20,12 +20,13 @@ impl<'a> Rows<'a> {
         Self { request, database, places: SequenceWriter::of(database) }
     }
 
-    /// Appends the row of a document if it is selected, and returns whether it is. `held` is the content of
-    /// its attachments if that is requested. The first row of a response has no separator.
+    /// Appends the row of a document if it is selected, and returns whether it is. `accepted` are the leaves that a function
+    /// has selected, and `held` is the content of the attachments if that is requested. The first row of a response has
+    /// no separator.
     pub(super) fn push(
         &self,
         out: &mut String,
-        (read, held): (&LoadedDocument, &AttachmentContents),
+        (read, accepted, held): (&LoadedDocument, Option<&[Revision]>, &AttachmentContents),
         is_first: bool,
     ) -> bool {
         let begin = out.len();
@@ -34,7 +35,7 @@ impl<'a> Rows<'a> {
             ChangesFeed::Normal | ChangesFeed::LongPoll | ChangesFeed::Continuous => "",
             ChangesFeed::EventSource => "data: ",
         });
-        if self.push_object(out, read, held).is_none() {
+        if self.push_object(out, read, accepted, held).is_none() {
             out.truncate(begin);
             return false;
         }
@@ -54,11 +55,18 @@ impl<'a> Rows<'a> {
         &self,
         out: &mut String,
         read: &LoadedDocument,
+        accepted: Option<&[Revision]>,
         held: &AttachmentContents,
     ) -> Option<()> {
-        let listed_leaves =
-            filter::listed_leaves(&self.request.filter, read, self.request.all_leaves);
-        let winner = read.document.tree.winner().filter(|_| !listed_leaves.is_empty())?;
+        let tree = &read.document.tree;
+        let listed_leaves = match accepted {
+            Some(accepted) => {
+                let leaves = tree.leaves().into_iter();
+                leaves.filter(|leaf| accepted.contains(leaf.revision)).collect()
+            }
+            None => filter::listed_leaves(&self.request.filter, read, self.request.all_leaves),
+        };
+        let winner = tree.winner().filter(|_| !listed_leaves.is_empty())?;
         out.push_str("{\"seq\":");
         self.places.push(out, read.document.number);
         out.push_str(",\"id\":");

@@ -1,0 +1,161 @@
+//! Rows of reduced views, one for each group of keys.
+
+use feedsync_couch::view::{GroupLevel, PositionRange, Reduction};
+use feedsync_store::{RowLimit, StoredViews, ViewRow};
+
+use super::tree::Tree;
+use super::{Interruption, MAX_ATTEMPTS, Views, interrupted};
+use crate::documents::DocumentsError;
+
+/// Minimum and maximum number of rows per read, and number of bytes of their keys and values.
+const MIN_ROWS: usize = 100;
+const MAX_ROWS: usize = 1_000;
+const ROW_BYTES: u64 = 4 << 20;
+
+/// A group of rows whose keys are equal, or begin with the same elements.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// The common part of the keys, as JSON.
+    pub key: String,
+    /// The reduction of its rows, as JSON.
+    pub value: String,
+}
+
+/// Groups that were not read yet.
+#[derive(Debug, Clone)]
+pub struct GroupCursor {
+    /// The range of their rows.
+    pub range: PositionRange,
+    /// The rows that belong together.
+    pub level: GroupLevel,
+    /// Whether the order is descending.
+    pub is_descending: bool,
+    /// Number of groups to skip.
+    pub skip: u64,
+    /// Whether there may be further groups.
+    pub has_more: bool,
+}
+
+/// Rows of a group that follow each other.
+struct Run {
+    range: PositionRange,
+    rows: Vec<ViewRow>,
+}
+
+impl Views {
+    /// Reads some groups of a view that has a reduction, at most so many. The result may be empty although there are
+    /// more.
+    pub async fn groups(
+        &self,
+        stored: &mut StoredViews,
+        view: u32,
+        cursor: &mut GroupCursor,
+        most: usize,
+    ) -> Result<Vec<Group>, DocumentsError> {
+        for _ in 0..MAX_ATTEMPTS {
+            let mut next = cursor.clone();
+            match self.some_groups(stored, view, &mut next, most).await {
+                Ok(groups) => {
+                    *cursor = next;
+                    return Ok(groups);
+                }
+                Err(Interruption::Failed(error)) => return Err(error),
+                Err(Interruption::Moved) => *stored = self.stored().await?,
+            }
+        }
+        Err(interrupted())
+    }
+
+    async fn some_groups(
+        &self,
+        stored: &StoredViews,
+        view: u32,
+        cursor: &mut GroupCursor,
+        most: usize,
+    ) -> Result<Vec<Group>, Interruption> {
+        let state = self.state(stored, view);
+        let wanted = usize::try_from(cursor.skip).unwrap_or(MAX_ROWS).saturating_add(most);
+        let most_rows = wanted.clamp(MIN_ROWS, MAX_ROWS);
+        let limit = RowLimit {
+            is_descending: cursor.is_descending,
+            skip: 0,
+            most: most_rows,
+            most_bytes: ROW_BYTES,
+        };
+        let range = cursor.range.clone();
+        let page = self.databases.view_rows(&self.database, state, range, limit).await?;
+        let rows = page.ok_or(Interruption::Moved)?.rows;
+        let bytes: usize = rows.iter().map(|row| row.key.len() + row.value.len()).sum();
+        let is_last = rows.len() < most_rows && (bytes as u64) < ROW_BYTES / 2;
+        let mut runs = cursor.runs(rows);
+        cursor.has_more = !is_last;
+        if !is_last && runs.len() > 1 {
+            // The last group of the page may have further rows.
+            runs.pop();
+        }
+        let is_cut_off = !is_last && runs.len() == 1;
+        let mut wanted = Vec::new();
+        for run in runs {
+            if wanted.len() == most {
+                cursor.has_more = true;
+                break;
+            }
+            cursor.advance(&run.range);
+            match cursor.skip {
+                0 => wanted.push(run),
+                _ => cursor.skip -= 1,
+            }
+        }
+        let values = match &wanted[..] {
+            [run] if is_cut_off => {
+                vec![Tree::new(self, state).content(run.range.clone()).await?.reduction]
+            }
+            _ => {
+                let lists: Vec<&[ViewRow]> = wanted.iter().map(|run| &*run.rows).collect();
+                self.reduce(view, &lists).await?
+            }
+        };
+        let group = |(run, value): (&Run, Option<String>)| {
+            let key = cursor.level.group_key(&run.rows.first()?.key);
+            Some(Group { key, value: self.finish(view, &value?) })
+        };
+        Ok(wanted.iter().zip(values).filter_map(group).collect())
+    }
+
+    /// The value that clients get for a reduction.
+    pub fn finish(&self, view: u32, reduction: &str) -> String {
+        match self.reduction(view) {
+            Some(Reduction::Builtin(builtin)) => builtin.finish(reduction),
+            _ => reduction.to_owned(),
+        }
+    }
+}
+
+impl GroupCursor {
+    /// Divides rows into groups, each with the range of its rows in the range of the cursor. The rows of each group are in
+    /// ascending order.
+    fn runs(&self, rows: Vec<ViewRow>) -> Vec<Run> {
+        let mut runs: Vec<Run> = Vec::new();
+        for row in rows {
+            match runs.last_mut() {
+                Some(run) if run.range.contains(&row.position) => run.rows.push(row),
+                _ => {
+                    let range = self.level.group_range(&row.key).intersection(&self.range);
+                    runs.push(Run { range, rows: vec![row] });
+                }
+            }
+        }
+        if self.is_descending {
+            runs.iter_mut().for_each(|run| run.rows.reverse());
+        }
+        runs
+    }
+
+    /// Excludes a group that was read.
+    fn advance(&mut self, group: &PositionRange) {
+        match self.is_descending {
+            true => self.range.to.clone_from(&group.from),
+            false => self.range.from.clone_from(&group.to),
+        }
+    }
+}
