@@ -204,8 +204,7 @@ fn check_groups(
             left = rest;
         }
         for is_descending in [false, true] {
-            let range = PositionRange::all();
-            let cursor = GroupCursor { range, level, is_descending, skip: 1, has_more: true };
+            let cursor = GroupCursor::new(PositionRange::all(), level, is_descending, 1);
             let seen = groups(views, stored, view, cursor);
             if is_descending {
                 expected.reverse();

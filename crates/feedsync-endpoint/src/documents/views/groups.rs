@@ -24,16 +24,15 @@ pub struct Group {
 /// Groups that were not read yet.
 #[derive(Debug, Clone)]
 pub struct GroupCursor {
-    /// The range of their rows.
-    pub range: PositionRange,
-    /// The rows that belong together.
-    pub level: GroupLevel,
-    /// Whether the order is descending.
-    pub is_descending: bool,
+    range: PositionRange,
+    level: GroupLevel,
+    is_descending: bool,
     /// Number of groups to skip.
     pub skip: u64,
     /// Whether there may be further groups.
     pub has_more: bool,
+    /// Number of rows of the next read. Of large groups few rows are read, since their reductions are stored.
+    rows: usize,
 }
 
 /// Rows of a group that follow each other.
@@ -74,8 +73,7 @@ impl Views {
         most: usize,
     ) -> Result<Vec<Group>, Interruption> {
         let state = self.state(stored, view);
-        let wanted = usize::try_from(cursor.skip).unwrap_or(MAX_ROWS).saturating_add(most);
-        let most_rows = wanted.clamp(MIN_ROWS, MAX_ROWS);
+        let most_rows = cursor.rows;
         let limit = RowLimit {
             is_descending: cursor.is_descending,
             skip: 0,
@@ -94,6 +92,7 @@ impl Views {
             runs.pop();
         }
         let is_cut_off = !is_last && runs.len() == 1;
+        cursor.rows = if is_cut_off { MIN_ROWS } else { MAX_ROWS.min(most_rows * 2) };
         let mut wanted = Vec::new();
         for run in runs {
             if wanted.len() == most {
@@ -132,6 +131,11 @@ impl Views {
 }
 
 impl GroupCursor {
+    /// The groups of a range, in this order, without the first ones.
+    pub fn new(range: PositionRange, level: GroupLevel, is_descending: bool, skip: u64) -> Self {
+        Self { range, level, is_descending, skip, has_more: true, rows: MIN_ROWS }
+    }
+
     /// Divides rows into groups, each with the range of its rows in the range of the cursor. The rows of each group are in
     /// ascending order.
     fn runs(&self, rows: Vec<ViewRow>) -> Vec<Run> {

@@ -137,13 +137,9 @@ impl ViewRows {
     async fn push_groups(&mut self, text: &mut String, level: GroupLevel) -> Result<(), Failure> {
         let Some(range) = self.ranges.front() else { return Ok(()) };
         let most = self.most();
-        let cursor = self.groups.get_or_insert_with(|| GroupCursor {
-            range: range.clone(),
-            level,
-            is_descending: self.query.query.is_descending,
-            skip: self.skip,
-            has_more: true,
-        });
+        let (is_descending, skip) = (self.query.query.is_descending, self.skip);
+        let begin = || GroupCursor::new(range.clone(), level, is_descending, skip);
+        let cursor = self.groups.get_or_insert_with(begin);
         let view = self.query.view;
         let groups = self.query.views.groups(&mut self.stored, view, cursor, most).await?;
         if !cursor.has_more {
