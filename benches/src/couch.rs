@@ -11,6 +11,7 @@ mod replicas;
 mod requests;
 mod selectors;
 mod server;
+mod views;
 
 use crate::sample;
 use server::Server;
@@ -43,4 +44,15 @@ pub(crate) fn run_indexes() {
         None => println!("Not measured against pouchdb-server: it cannot be had here.\n"),
     }
     runtime.block_on(indexes::run(Server::hub(&runtime)));
+}
+
+/// Views of databases, compared to `pouchdb-server`.
+pub(crate) fn run_views() {
+    println!("## Views of databases\n");
+    let runtime = sample::runtime();
+    match Server::peer() {
+        Some(peer) => runtime.block_on(views::compare([&Server::hub(&runtime), &peer])),
+        None => println!("Not measured against pouchdb-server: it cannot be had here.\n"),
+    }
+    runtime.block_on(views::run(Server::hub(&runtime)));
 }

@@ -29,7 +29,7 @@ mod since;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const BENCHMARKS: [(&str, fn()); 15] = [
+const BENCHMARKS: [(&str, fn()); 16] = [
     ("merge", merge::run),
     ("read", read::run),
     ("changes", changes::run),
@@ -45,6 +45,7 @@ const BENCHMARKS: [(&str, fn()); 15] = [
     ("newsreaders", newsreaders::run),
     ("couch", couch::run),
     ("indexes", couch::run_indexes),
+    ("views", couch::run_views),
 ];
 
 fn main() {

@@ -12,12 +12,13 @@ use std::time::Instant;
 
 use feedsync_client::{Direction, NoProgress, Session};
 use feedsync_fetch::{Fetcher, Policy, Private};
+use feedsync_server::functions::HostedFunctions;
 use feedsync_server::{Config, Limits};
 use feedsync_store::NewRemote;
 use tempfile::TempDir;
 
 use crate::backend::{StoreLocation, open};
-use crate::process::{child, numbers, peak_memory};
+use crate::process::{self, child, numbers, peak_memory};
 use crate::sample::{self, name};
 
 pub(crate) fn run() {
@@ -108,7 +109,8 @@ pub(crate) fn serve(place: StoreLocation<'_>) {
             // An error also means that the parent process is gone.
             let _ = end.await;
         };
-        let endpoint = open(place).await;
+        let functions = HostedFunctions::new(process::functions());
+        let endpoint = open(place).await.with_functions(functions);
         let limits = Limits {
             followers: 4_096,
             connections: 8_192,

@@ -5,16 +5,36 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use feedsync_functions::engine::{Limits, run_confined};
+use feedsync_functions::host::Program;
+
 use crate::backend::StoreLocation;
 use crate::{answers, changes, gateway, gateways, memory, newsreaders};
 
 /// First argument of a child process.
 pub(crate) const CHILD: &str = "child";
 
+/// Argument of a child process that executes functions of design documents.
+const FUNCTIONS: &str = "functions";
+
+/// This program, as one that executes functions.
+pub(crate) fn functions() -> Program {
+    let limits = Limits::default();
+    let arguments = [CHILD, FUNCTIONS].map(Into::into).into_iter();
+    Program {
+        path: std::env::current_exe().expect("our own path"),
+        arguments: arguments.chain(limits.to_arguments().map(Into::into)).collect(),
+        time: limits.time,
+    }
+}
+
 /// Runs the part that the arguments name.
 pub(crate) fn run_child(arguments: &[String]) {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match *arguments {
+        [FUNCTIONS, memory, time] => {
+            run_confined(&[memory.to_owned(), time.to_owned()]).expect("a process with limits");
+        }
         ["changes", directory, since] => changes::read_changes(Path::new(directory), since),
         ["bare"] => answers::serve_bare(),
         ["fill", directory, count] => {

@@ -13,13 +13,13 @@ use crate::sample::{self, Random};
 const DOCUMENTS: usize = 1_000_000;
 
 /// Number of documents in a database that is built on both servers.
-const SMALL: usize = 10_000;
+pub(super) const SMALL: usize = 10_000;
 
 /// Number of batches that each round writes.
 const BATCHES: usize = 20;
 
 /// Number of documents in the range that is read.
-const RANGE: usize = 50;
+pub(super) const RANGE: usize = 50;
 
 /// Number of ranges that are read.
 const RANGES: usize = 200;
@@ -118,7 +118,7 @@ async fn written(hub: &Server, random: &mut Random) -> (Times, Times) {
 }
 
 /// Writes a batch of documents, whose numbers are in no order; returns the time of the request.
-async fn write(
+pub(super) async fn write(
     server: &Server,
     database: &str,
     (batch, batches): (usize, usize),
