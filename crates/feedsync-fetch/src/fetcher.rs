@@ -190,6 +190,7 @@ impl Fetcher {
             let asked = builder.build().map_err(|error| FetchError::sending(&url, &error))?;
             let mut secrets = login.map_or_else(Vec::new, |login| login.secrets(&asked));
             secrets.extend(url.password().map(unescaped));
+            secrets.extend(secret_values(&headers));
             self.traffic.asked(body.as_ref().map_or(0, Bytes::len));
             // Sending the body takes time, too.
             let sent = Duration::from_secs(
@@ -209,7 +210,7 @@ impl Fetcher {
             }
             if redirect::is_redirect(status, &method) {
                 if trail.follow(status, answer.headers())? {
-                    headers.remove(AUTHORIZATION);
+                    headers = without_secrets(headers);
                     sent_on = true;
                     if body.is_some() {
                         let reason = "a redirect of what is sent to another server".to_owned();
@@ -252,6 +253,25 @@ impl Fetcher {
             Fetched::NotModified => Err(FetchError::unexpected_not_modified(&url)),
         }
     }
+}
+
+/// Returns the headers that may be sent to another origin: those that are neither credentials nor marked as sensitive.
+fn without_secrets(headers: HeaderMap) -> HeaderMap {
+    let mut public = HeaderMap::with_capacity(headers.len());
+    for (name, value) in &headers {
+        if *name != AUTHORIZATION && !value.is_sensitive() {
+            public.append(name, value.clone());
+        }
+    }
+    public
+}
+
+/// Returns the values of sensitive headers. Of `Basic dXNlcg==` it returns the second part, too.
+fn secret_values(headers: &HeaderMap) -> Vec<String> {
+    let values = headers.values().filter(|value| value.is_sensitive());
+    let values = values.filter_map(|value| value.to_str().ok()).filter(|text| !text.is_empty());
+    let parts = values.flat_map(|text| [Some(text), text.split_once(' ').map(|(_, part)| part)]);
+    parts.flatten().filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
 /// Decodes the password in an address.
