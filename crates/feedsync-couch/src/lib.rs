@@ -31,6 +31,8 @@ pub mod mapping;
 pub mod multipart;
 #[cfg(feature = "queries")]
 pub mod plan;
+#[cfg(feature = "queries")]
+pub mod replicate;
 pub mod replication;
 #[cfg(feature = "queries")]
 pub mod selector;

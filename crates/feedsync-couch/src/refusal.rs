@@ -69,6 +69,8 @@ pub enum RefusalKind {
     Forbidden,
     /// The object does not exist.
     NotFound,
+    /// A database that a replication names does not exist.
+    DatabaseNotFound,
     /// The resource does not support the method.
     MethodNotAllowed,
     /// No accepted media type is available.
@@ -105,6 +107,8 @@ pub enum RefusalKind {
     FunctionProcess,
     /// The operation timed out, or would.
     Timeout,
+    /// A replication failed.
+    Replication,
     /// The server is temporarily unable to respond.
     Unavailable,
     /// The server failed.
@@ -140,7 +144,7 @@ impl RefusalKind {
             | Self::DigestMismatch => 400,
             Self::Unauthorized => 401,
             Self::Forbidden => 403,
-            Self::NotFound => 404,
+            Self::NotFound | Self::DatabaseNotFound => 404,
             Self::MethodNotAllowed => 405,
             Self::NotAcceptable => 406,
             Self::Conflict => 409,
@@ -156,6 +160,7 @@ impl RefusalKind {
             | Self::Compilation
             | Self::FunctionProcess
             | Self::Timeout
+            | Self::Replication
             | Self::Internal
             | Self::InvalidListParameters => 500,
             Self::Unavailable | Self::IndexService => 503,
@@ -191,6 +196,7 @@ impl RefusalKind {
             Self::Unauthorized => "unauthorized",
             Self::Forbidden => "forbidden",
             Self::NotFound => "not_found",
+            Self::DatabaseNotFound => "db_not_found",
             Self::MethodNotAllowed => "method_not_allowed",
             Self::NotAcceptable => "not_acceptable",
             Self::Conflict => "conflict",
@@ -209,6 +215,7 @@ impl RefusalKind {
             Self::Compilation => "compilation_error",
             Self::FunctionProcess => "os_process_error",
             Self::Timeout => "timeout",
+            Self::Replication => "replication_error",
             Self::Unavailable => "service_unavailable",
             Self::Internal => "internal_server_error",
         }

@@ -7,6 +7,7 @@ pub mod filter_functions;
 pub mod functions;
 pub mod leaves;
 mod purge;
+pub mod replication;
 pub mod sequence;
 pub mod show;
 #[cfg(test)]
