@@ -16,6 +16,7 @@ mod feed;
 mod progress;
 mod remote;
 mod replica;
+mod requested;
 mod stored;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -24,7 +25,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use feedsync_couch::ChangesFilter;
 use feedsync_couch::replication::UpdateSequence;
 use feedsync_store::Environment;
 use tokio::task::JoinSet;
@@ -37,9 +37,11 @@ use checkpoints::CheckpointLog;
 use feed::Feed;
 
 pub use error::ReplicationError;
+pub use feedsync_couch::replicate::ReplicationFilter;
 pub use progress::{Replicated, ReplicationProgress};
 pub use remote::{OnWait, RemoteDatabase, RetryPolicy};
 pub use replica::{ChangesQuery, Replica, ReplicaLocalDocument};
+pub use requested::RequestedReplications;
 pub use stored::StoredDatabase;
 
 /// Maximum number of batches that are transferred ahead of the first unfinished one.
@@ -59,6 +61,10 @@ pub struct Replication {
     pub creates_target: bool,
     /// Whether checkpoints are ignored, so that all documents are compared again.
     pub from_beginning: bool,
+    /// Position in the changes of the source at which the replication begins, whatever the checkpoints say.
+    pub since: Option<UpdateSequence>,
+    /// Whether checkpoints are neither read nor written.
+    pub has_no_checkpoints: bool,
     /// Degree of concurrency.
     pub pace: ReplicationPace,
 }
@@ -81,23 +87,6 @@ impl Default for ReplicationPace {
     fn default() -> Self {
         Self { page: 2_000, batch: 500, batches: 8, checkpoint: Duration::from_secs(5) }
     }
-}
-
-/// Selection of the documents that are replicated.
-#[derive(Debug, Clone, Default)]
-pub enum ReplicationFilter {
-    /// All documents.
-    #[default]
-    All,
-    /// The documents that match a selector.
-    Selector {
-        /// The selector as JSON.
-        text: String,
-        /// The parsed selector.
-        filter: Arc<ChangesFilter>,
-    },
-    /// The documents with these ids.
-    Ids(Vec<String>),
 }
 
 impl Replication {
@@ -130,11 +119,17 @@ impl Replication {
             // Nothing was done that a checkpoint could record.
             () = &mut stop => return Ok(Replicated { has_checkpoints: true, ..Replicated::default() }),
         };
-        let after = log.began_at().cloned().unwrap_or_else(UpdateSequence::beginning);
+        let began_at = self.since.as_ref().or(log.began_at());
+        let after = began_at.cloned().unwrap_or_else(UpdateSequence::beginning);
         let is_resumed = log.began_at().is_some();
         tracing::debug!(is_resumed, "replication begins");
         progress.begins(is_resumed);
         let filter = Arc::new(self.filter.clone());
+        let report = Replicated {
+            began_at: Some(after.clone()),
+            reached: Some(after.clone()),
+            ..Replicated::default()
+        };
         let run = Run {
             feed: Feed::follow(
                 Arc::clone(&source),
@@ -151,7 +146,7 @@ impl Replication {
             finished: BTreeMap::new(),
             next: 0,
             first: 0,
-            report: Replicated::default(),
+            report,
         };
         run.until(stop, progress).await
     }
@@ -257,6 +252,8 @@ impl Run {
             done.refused.iter().for_each(|refused| progress.refused(refused));
             self.report.add(done);
             if let Some(last) = last {
+                progress.reached(&last, self.report.stats);
+                self.report.reached = Some(last.clone());
                 self.log.reaches(last, self.report.stats);
             }
         }

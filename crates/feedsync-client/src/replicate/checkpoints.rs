@@ -15,7 +15,7 @@ use feedsync_store::Environment;
 use http::StatusCode;
 use tokio::time::Instant;
 
-use super::{Replica, Replication, ReplicationError, ReplicationFilter};
+use super::{Replica, Replication, ReplicationError};
 
 /// Maximum number of retries of a checkpoint while other replicators write theirs.
 const MAX_ATTEMPTS: u32 = 10;
@@ -56,14 +56,15 @@ impl CheckpointLog {
         let of_source = source.open(false).await?;
         let of_target = target.open(replication.creates_target).await?;
         let started = target.settle().await?;
-        let filter = match &replication.filter {
-            ReplicationFilter::All => String::new(),
-            ReplicationFilter::Selector { text, .. } => format!("selector {text}"),
-            ReplicationFilter::Ids(ids) => format!("ids {}", ids.join("\n")),
-        };
+        let mut filter = replication.filter.identity();
+        // Changes before this position are not replicated, so such a checkpoint means less.
+        if let Some(since) = &replication.since {
+            filter.push_str(&format!(" since {}", since.as_json()));
+        }
         let id = replication_id(&of_source, &of_target, &filter);
-        let (source, checkpoint) = Side::open(source, &id).await?;
-        let (target, other) = Side::open(target, &id).await?;
+        let is_used = !replication.has_no_checkpoints;
+        let (source, checkpoint) = Side::open(source, &id, is_used).await?;
+        let (target, other) = Side::open(target, &id, is_used).await?;
         let common = checkpoint.common(&other).filter(|_| !replication.from_beginning);
         let newest = common.cloned();
         let began_at = newest.as_ref().map(|passed| passed.place.clone());
@@ -80,7 +81,7 @@ impl CheckpointLog {
             reached: None,
             due: Instant::now(),
             every: replication.pace.checkpoint,
-            is_writable: true,
+            is_writable: is_used,
         })
     }
 
@@ -150,8 +151,12 @@ impl Side {
     async fn open(
         replica: Arc<dyn Replica>,
         id: &str,
+        is_used: bool,
     ) -> Result<(Self, Checkpoint), ReplicationError> {
         let mut side = Self { replica, revision: None, seen: HashSet::new() };
+        if !is_used {
+            return Ok((side, Checkpoint::default()));
+        }
         let checkpoint = side.read(id).await?;
         side.seen = sessions(&checkpoint);
         Ok((side, checkpoint))

@@ -1,6 +1,6 @@
 //! Progress and outcome of a replication.
 
-use feedsync_couch::replication::{RejectedDocument, ReplicationStats};
+use feedsync_couch::replication::{RejectedDocument, ReplicationStats, UpdateSequence};
 
 /// Maximum number of refused documents that are listed.
 const MAX_NAMED_REFUSALS: usize = 1_000;
@@ -14,6 +14,10 @@ pub struct Replicated {
     pub refused: Vec<RejectedDocument>,
     /// Whether checkpoints are stored, so that the next run continues there.
     pub has_checkpoints: bool,
+    /// Position in the changes of the source at which the replication began, if it did.
+    pub began_at: Option<UpdateSequence>,
+    /// Position up to which everything is replicated.
+    pub reached: Option<UpdateSequence>,
 }
 
 impl Replicated {
@@ -49,4 +53,9 @@ pub trait ReplicationProgress: Send + Sync {
 
     /// A number of further documents were transferred.
     fn replicated(&self, documents: u64);
+
+    /// Everything up to a position was replicated, with these statistics.
+    fn reached(&self, place: &UpdateSequence, stats: ReplicationStats) {
+        let _ = (place, stats);
+    }
 }

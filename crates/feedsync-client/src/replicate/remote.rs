@@ -12,7 +12,7 @@ use feedsync_couch::replication::{
 };
 use feedsync_couch::{Json, quoted, text};
 use feedsync_fetch::{FetchError, Fetched, Fetcher, Request, Url, address, shown};
-use http::StatusCode;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 use super::batch_replicator::MAX_BYTES as MAX_DOCUMENT_BYTES;
 use super::{ChangesQuery, Replica, ReplicaLocalDocument, ReplicationError, ReplicationFilter};
@@ -65,6 +65,7 @@ pub struct RemoteDatabase {
     url: Url,
     retry_policy: RetryPolicy,
     waits: Option<OnWait>,
+    headers: HeaderMap,
 }
 
 /// Callback that gets the reason for a retry and the pause before it.
@@ -83,7 +84,26 @@ impl RemoteDatabase {
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.pop_if_empty();
         }
-        Ok(Self { fetcher: fetcher.up_to(MAX_DOCUMENT_BYTES), url, retry_policy, waits: None })
+        let fetcher = fetcher.up_to(MAX_DOCUMENT_BYTES);
+        Ok(Self { fetcher, url, retry_policy, waits: None, headers: HeaderMap::new() })
+    }
+
+    /// Returns the same database, to which each request has this header. It may be a secret: it is not sent to
+    /// other origins, and not shown.
+    #[must_use]
+    pub fn with_header(mut self, name: HeaderName, mut value: HeaderValue) -> Self {
+        value.set_sensitive(true);
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// Returns the same database, to which requests are sent with a user name and a password.
+    #[must_use]
+    pub fn with_credentials(mut self, user: &str, password: &str) -> Self {
+        // Both fail only for addresses without a host.
+        let _ = self.url.set_username(user);
+        let _ = self.url.set_password(Some(password));
+        self
     }
 
     /// Returns the same database, which reports its retries.
@@ -109,6 +129,10 @@ impl RemoteDatabase {
         let mut failures = 0;
         loop {
             let request = request.clone().accept(JSON);
+            let headers = self.headers.iter();
+            let request = headers.fold(request, |request, (name, value)| {
+                request.header(name.clone(), value.clone())
+            });
             let error = match self.answer(request).await {
                 Ok(bytes) => {
                     let read = Json::read_envelope(bytes);

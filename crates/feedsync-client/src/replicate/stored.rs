@@ -36,11 +36,19 @@ pub struct StoredDatabase {
 }
 
 impl StoredDatabase {
-    /// Creates a replica; whether the database exists is checked when it is opened.
+    /// Creates a replica, to which documents are written on behalf of the server. Whether the database exists is
+    /// checked when it is opened.
     pub fn new(endpoint: Endpoint, name: DatabaseName) -> Self {
         let databases = endpoint.databases();
         let writer = endpoint.documents_writer(Author::SERVER);
         Self { endpoint, databases, writer, name, opened: OnceCell::new() }
+    }
+
+    /// Returns the same database, to which documents are written on behalf of a user.
+    #[must_use]
+    pub fn on_behalf_of(self, author: Author) -> Self {
+        let writer = self.endpoint.documents_writer(author);
+        Self { writer, ..self }
     }
 
     fn refused(&self, refusal: Refusal) -> ReplicationError {

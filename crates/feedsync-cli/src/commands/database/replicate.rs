@@ -9,8 +9,7 @@ use feedsync_client::replicate::{
     ReplicationProgress, RetryPolicy, StoredDatabase,
 };
 use feedsync_couch::replication::RejectedDocument;
-use feedsync_couch::selector::Selector;
-use feedsync_couch::{ChangesFilter, DatabaseName, Json};
+use feedsync_couch::{DatabaseName, Json};
 use feedsync_fetch::with_scheme;
 use feedsync_store::{Environment, SystemEnvironment};
 use serde_json::json;
@@ -92,9 +91,7 @@ impl Replicate {
         };
         let wrong = |error: &dyn std::fmt::Display| Failure::usage(format!("--selector: {error}"));
         let json = Json::read(text.clone().into_bytes()).map_err(|error| wrong(&error.reason))?;
-        let selector = Selector::parse_filter(json.root()).map_err(|error| wrong(&error))?;
-        let filter = Arc::new(ChangesFilter::Selector(Box::new(selector)));
-        Ok(ReplicationFilter::Selector { text: text.clone(), filter })
+        ReplicationFilter::selector(json.root()).map_err(|error| wrong(&error))
     }
 
     /// Opens the replica at an address, or the local database of that name.
