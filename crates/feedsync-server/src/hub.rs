@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use feedsync_aggregator::Newsreading;
 use feedsync_endpoint::Endpoint;
+use feedsync_endpoint::documents::replication::Replicator;
 use feedsync_http::LocalProof;
 use feedsync_store::EndpointName;
 use tokio::sync::{Mutex, OnceCell, Semaphore, watch};
@@ -17,6 +18,7 @@ use crate::configuration::Switch;
 use crate::couch::compactions::RunningCompactions;
 use crate::couch::index_builds::IndexBuilds;
 use crate::couch::known::KnownRevisions;
+use crate::couch::replications::RunningReplications;
 use crate::couch::view_updates::ViewUpdates;
 use crate::http::clients::Clients;
 use crate::http::counters::{Metrics, TimedStore, Timings};
@@ -40,11 +42,13 @@ pub struct HubParts {
     /// Secret by which a gateway of the same user proves that it forwards requests of programs on this
     /// machine.
     pub local_proof: Option<LocalProof>,
+    /// Carries out replications that administrators request. Without it, the hub refuses them.
+    pub replicator: Option<Arc<dyn Replicator>>,
 }
 
 impl From<Endpoint> for HubParts {
     fn from(endpoint: Endpoint) -> Self {
-        Self { endpoint, newsreading: None, local_proof: None }
+        Self { endpoint, newsreading: None, local_proof: None, replicator: None }
     }
 }
 
@@ -80,6 +84,10 @@ pub(crate) struct Shared {
     pub(crate) revisions: KnownRevisions,
     /// Running compactions of databases.
     pub(crate) compacting: RunningCompactions,
+    /// Carries out replications that administrators request.
+    pub(crate) replicator: Option<Arc<dyn Replicator>>,
+    /// Running replications.
+    pub(crate) replications: RunningReplications,
     /// Running builds of indexes of databases.
     pub(crate) index_builds: IndexBuilds,
     /// Running updates of views of databases.
@@ -114,7 +122,7 @@ pub(crate) struct Shared {
 
 impl Hub {
     pub(crate) fn new(served: HubParts, config: Config, stopping: watch::Receiver<bool>) -> Self {
-        let HubParts { endpoint, newsreading, local_proof } = served;
+        let HubParts { endpoint, newsreading, local_proof, replicator } = served;
         let timings = Arc::new(Timings::default());
         let store = TimedStore { store: Arc::clone(endpoint.store()), timings: timings.clone() };
         let endpoint = endpoint.over(Arc::new(store));
@@ -141,6 +149,8 @@ impl Hub {
             revisions: KnownRevisions::new(),
             compacting: RunningCompactions::default(),
             view_updates: ViewUpdates::default(),
+            replicator,
+            replications: RunningReplications::default(),
             index_builds: IndexBuilds::default(),
             index_creation: Arc::default(),
             followers: Arc::new(Semaphore::new(config.limits.followers)),

@@ -159,6 +159,7 @@ async fn run(
     let open = Connections::new(&config);
     let hub = Hub::new(served, config, stopping.clone());
     let draining = Arc::clone(&hub.draining);
+    let replications = hub.replications.clone();
     let application = application(hub);
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(limits.connections));
@@ -218,7 +219,9 @@ async fn run(
     }
     drop(listeners);
     stop.send_replace(true);
-    if timeout(limits.drain_time, graceful.shutdown()).await.is_err() {
+    // Replications write their checkpoints meanwhile.
+    let ended = async { tokio::join!(graceful.shutdown(), replications.ended()) };
+    if timeout(limits.drain_time, ended).await.is_err() {
         tracing::warn!("shutdown: aborting responses that are still being sent");
     }
     connections.shutdown().await;

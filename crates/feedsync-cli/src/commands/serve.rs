@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 use feedsync_aggregator::{FeedSchedule, Newsreading, Readers, WebFinder};
 use feedsync_aggregator::{Library, SqliteLibrary};
+use feedsync_client::replicate::RequestedReplications;
 use feedsync_client::{Schedule, Session};
 use feedsync_endpoint::Endpoint;
 use feedsync_fetch::{Fetcher, address};
@@ -77,11 +78,15 @@ impl Serve {
         let proxy = config.proxy.clone();
         let fetcher = fetcher(&context.way(), proxy.as_ref())?;
         let newsreading = newsreading(context, &home.endpoint, &fetcher, &config)?;
+        // Clients that start replications send their credentials, and the logins here are not theirs.
+        let replicator = self::fetcher(&NetworkAccess::new(None), proxy.as_ref())?;
+        let replicator = Arc::new(RequestedReplications::new(replicator));
         let proof = LocalProof::random();
         let served = HubParts {
             endpoint: home.endpoint.clone(),
             newsreading: Some(newsreading.clone()),
             local_proof: Some(proof.clone()),
+            replicator: Some(replicator),
         };
         let kept = config.limits.article_time;
         let kept = (!kept.is_zero()).then_some(kept);

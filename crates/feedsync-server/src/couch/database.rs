@@ -53,7 +53,8 @@ pub(super) async fn answer(
     }
 }
 
-async fn create(asked: &CouchRequest, name: &DatabaseName) -> Result<Response, Failure> {
+/// Creates a database for the principal.
+pub(super) async fn create(asked: &CouchRequest, name: &DatabaseName) -> Result<Response, Failure> {
     asked.check_may_create()?;
     // Serializes counting and creating on this node.
     let _permit = asked.hub.collections.lock().await;

@@ -30,9 +30,7 @@ pub(super) async fn answer(
         return Err(RefusalKind::NotFound.with_reason("There is nothing at this address.").into());
     }
     asked.method_of(&[Method::GET])?;
-    if !(asked.principal.administers() && asked.principal.is_unbounded()) {
-        return Err(RefusalKind::Forbidden.with_reason("You are not a server admin.").into());
-    }
+    asked.check_administers_server()?;
     check(node)?;
     let uptime = asked.hub.metrics.uptime().as_secs();
     match (part, rest) {
@@ -57,7 +55,8 @@ pub(super) async fn answer(
     }
 }
 
-fn shown(value: &Value) -> Response {
+/// Returns a value that must not be cached.
+pub(super) fn shown(value: &Value) -> Response {
     let mut response = json(StatusCode::OK, format!("{value}\n"));
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response

@@ -23,7 +23,7 @@ use crate::http::response_budget::ResponseSlot;
 use crate::hub::Hub;
 
 use super::failure::{self, Failure};
-use super::rights::Need;
+use super::rights::{Need, administers_server};
 
 /// Maximum size, in bytes, of a JSON text that is parsed on the current thread.
 pub(super) const MAX_INLINE_JSON_BYTES: usize = 256 << 10;
@@ -63,7 +63,7 @@ impl CouchRequest {
     pub(super) fn author(&self, may_design: bool) -> Author {
         Author {
             name: self.principal.user().map(|user| user.as_str().to_owned()),
-            is_administrator: self.principal.administers() && self.principal.is_unbounded(),
+            is_administrator: administers_server(&self.principal),
             may_design,
         }
     }

@@ -48,7 +48,7 @@ impl CouchRequest {
 
     /// Whether the principal has this access to a database.
     pub(super) async fn may(&self, database: &Database, need: Need) -> Result<bool, StoreError> {
-        let is_administrator = self.principal.administers() && self.principal.is_unbounded();
+        let is_administrator = administers_server(&self.principal);
         Ok(match self.hub.endpoint.bridge_status(database).await? {
             BridgeStatus::Nothing => may(&self.principal, database.security.as_deref(), need),
             // Rights to a collection apply to its documents.
@@ -105,6 +105,21 @@ impl CouchRequest {
         }
     }
 
+    /// Refuses a principal that does not administer the hub.
+    pub(super) fn check_administers_server(&self) -> Result<(), Failure> {
+        match administers_server(&self.principal) {
+            true => Ok(()),
+            false => Err(RefusalKind::Forbidden.with_reason("You are not a server admin.").into()),
+        }
+    }
+
+    /// The same, with current rights: after a body was received.
+    pub(super) async fn recheck_administers_server(&self) -> Result<(), Failure> {
+        let now = self.hub.access.now(&self.principal).await?;
+        let principal = now.ok_or_else(Problem::sign_in)?;
+        Self { principal, ..self.clone() }.check_administers_server()
+    }
+
     /// Initial `_security` of a new database: it names its creator, if the creator is a user.
     pub(super) fn own_security(&self) -> Option<String> {
         let user = self.principal.user()?;
@@ -115,12 +130,17 @@ impl CouchRequest {
     }
 }
 
+/// Whether a principal administers the hub, with all rights.
+pub(super) fn administers_server(principal: &Principal) -> bool {
+    principal.administers() && principal.is_unbounded()
+}
+
 fn not_allowed() -> Refusal {
     RefusalKind::Forbidden.with_reason("You are not allowed to access this db.")
 }
 
 fn may(principal: &Principal, security: Option<&str>, need: Need) -> bool {
-    if principal.administers() && principal.is_unbounded() {
+    if administers_server(principal) {
         return true;
     }
     let Some(user) = principal.user().filter(|_| principal.is_unbounded()) else { return false };

@@ -6,7 +6,7 @@ use feedsync_couch::{DatabaseName, RefusalKind, quoted};
 use http::{HeaderValue, Method, StatusCode, header};
 use sha2::{Digest as _, Sha256};
 
-use super::{CouchRequest, Failure, all_dbs, done, json, node, session};
+use super::{CouchRequest, Failure, all_dbs, done, json, node, replicate, scheduler, session};
 
 /// The version of CouchDB whose behaviour this follows.
 const VERSION: &str = "3.5.0";
@@ -46,10 +46,9 @@ pub(super) async fn special(
         ("_all_dbs", []) => all_dbs::answer(asked).await,
         ("_dbs_info", []) => all_dbs::answer_info(asked, body).await,
         ("_uuids", []) => uuids(asked),
-        ("_active_tasks", []) => {
-            asked.method_of(&[Method::GET])?;
-            Ok(json(StatusCode::OK, "[]\n"))
-        }
+        ("_active_tasks", []) => scheduler::active_tasks(asked),
+        ("_scheduler", rest) => scheduler::answer(asked, rest),
+        ("_replicate", []) => replicate::answer(asked, body).await,
         ("_membership", []) => {
             asked.method_of(&[Method::GET])?;
             let nodes =
@@ -70,7 +69,7 @@ pub(super) async fn special(
             asked.method_of(&[Method::POST])?;
             Ok(done(StatusCode::CREATED))
         }
-        ("_replicate" | "_scheduler" | "_replicator" | "_users", _) => {
+        ("_replicator" | "_users", _) => {
             let reason = format!("{name} is not supported here");
             Err(RefusalKind::NotImplemented.with_reason(reason).into())
         }

@@ -10,6 +10,7 @@ mod filters;
 mod mango;
 mod origins;
 mod parts;
+mod replications;
 mod replicator;
 mod rights;
 mod room;
@@ -18,8 +19,7 @@ mod views;
 
 use axum::Router;
 use axum::body::Body;
-use feedsync_endpoint::Endpoint;
-use feedsync_server::{Config, router};
+use feedsync_server::{Config, HubParts, router};
 use http::{Method, Response};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -53,8 +53,10 @@ impl Couch {
         [Self::new().await, Self::over(endpoint, Config::default(), directory).await]
     }
 
-    async fn over(endpoint: Endpoint, config: Config, directory: TempDir) -> Self {
-        let hub = TestHub { router: router(endpoint.clone(), config), endpoint };
+    async fn over(served: impl Into<HubParts>, config: Config, directory: TempDir) -> Self {
+        let served = served.into();
+        let endpoint = served.endpoint.clone();
+        let hub = TestHub { router: router(served, config), endpoint };
         let couch = Self { hub, _directory: directory };
         couch.put("/db", "").await;
         couch
