@@ -10,7 +10,7 @@ use std::process::Command;
 use pouchdb::{modules, scenarios};
 
 /// Minimum number of scenarios.
-const SCENARIOS: usize = 262;
+const SCENARIOS: usize = 264;
 
 #[test]
 fn pouchdb_replicates_with_a_hub_as_with_couchdb() {

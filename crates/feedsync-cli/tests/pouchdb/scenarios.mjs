@@ -25,6 +25,7 @@ import './remote.mjs';
 import './bulk.mjs';
 import './queries.mjs';
 import './views.mjs';
+import './requested.mjs';
 import './values.mjs';
 import './checkpoints.mjs';
 import './restarts.mjs';
