@@ -2,9 +2,10 @@
 
 use feedsync_formats::json::{Kind, Node};
 
-use super::position::{KEPT_KEY_BYTES, keep, key_part};
+use super::position::{KEPT_KEY_BYTES, key_part};
 use super::range::PositionRange;
 use crate::collation::unlimited_prefix;
+use crate::refusal::{Refusal, RefusalKind};
 
 /// The part of a key that the rows of a group have in common. Keys are in one group if they are equal in the [order of
 /// values](crate::collation), also if they are written differently.
@@ -29,20 +30,22 @@ impl GroupLevel {
         }
     }
 
-    /// The range of the positions of all rows of a group. `key` is the key of one of its rows.
-    ///
-    /// If the first elements of an array exceed [`KEPT_KEY_BYTES`], the range contains all rows whose keys have
-    /// the same first bytes, also those of other groups: their rows are not in the order of these elements.
-    pub fn group_range(self, key: &str) -> PositionRange {
+    /// The range of the positions of all rows of a group. `key` is the key of one of its rows. It is an error if the first
+    /// elements of an array exceed [`KEPT_KEY_BYTES`], because the rows are not in the order of these elements.
+    pub fn group_range(self, key: &str) -> Result<PositionRange, Refusal> {
         let node = Node::root(key);
         let Some(count) = self.prefix_of(node) else {
-            return PositionRange::of_prefix(key_part(node));
+            return Ok(PositionRange::of_prefix(key_part(node)));
         };
-        let (mut prefix, is_complete) = unlimited_prefix(node, count);
+        let (prefix, is_complete) = unlimited_prefix(node, count);
         if !is_complete || prefix.len() > KEPT_KEY_BYTES {
-            keep(&mut prefix);
+            let reason = format!(
+                "the first elements of a key are too long for group_level: they take more than \
+                 {KEPT_KEY_BYTES} bytes in the order of keys"
+            );
+            return Err(RefusalKind::QueryParse.with_reason(reason));
         }
-        PositionRange::of_prefix(prefix)
+        Ok(PositionRange::of_prefix(prefix))
     }
 
     /// Number of first elements by which the key is grouped; `None` for the whole key.

@@ -54,15 +54,16 @@ pub(super) fn key_part(key: Node<'_>) -> Vec<u8> {
         return bytes;
     }
     let digest = if is_complete { Sha256::digest(&bytes) } else { Sha256::digest(key.raw()) };
-    keep(&mut bytes);
+    // An incomplete key is extended, so that no other key begins with it.
+    bytes.resize(KEPT_KEY_BYTES, AFTER);
     bytes.extend(digest);
     bytes
 }
 
-/// Shortens the bytes of a key to the part that is kept. An incomplete key is extended to it, so that no other key begins
-/// with it.
-pub(super) fn keep(bytes: &mut Vec<u8>) {
-    bytes.resize(KEPT_KEY_BYTES, AFTER);
+/// Whether the position of a row with this key does not have the whole key.
+pub(super) fn is_cut_off(key: Node<'_>) -> bool {
+    let (bytes, is_complete) = unlimited_key(key);
+    !is_complete || bytes.len() > KEPT_KEY_BYTES
 }
 
 /// Appends the bytes of an id in positions: zero bytes are escaped, and two of them end it.

@@ -1,8 +1,11 @@
 //! Requests for the rows of a view.
 
+use std::cmp::Ordering;
+
 use feedsync_formats::json::{Kind, Node};
 
 use super::group::GroupLevel;
+use super::position::{KEPT_KEY_BYTES, is_cut_off};
 use super::range::{Bound, PositionRange};
 use super::reduction::Reduction;
 use crate::collation::compare;
@@ -137,12 +140,22 @@ impl ViewQuery {
         }
     }
 
-    /// Refuses a range whose end is before its start.
+    /// Refuses a range whose end is before its start, or one between keys that are not in order.
     fn check_order(&self) -> Result<(), Refusal> {
-        let (Some(start), Some(end)) = (&self.bounds.start, &self.bounds.end) else {
-            return Ok(());
+        let Bounds { start, end, .. } = &self.bounds;
+        let order = match (start, end) {
+            (Some(start), Some(end)) => Some(compare(start.root(), end.root())),
+            _ => None,
         };
-        let order = compare(start.root(), end.root());
+        let mut bounds = [start, end].into_iter().flatten();
+        if order.is_none_or(Ordering::is_ne) && bounds.any(|bound| is_cut_off(bound.root())) {
+            let reason = format!(
+                "start_key and end_key are too long: they can take at most {KEPT_KEY_BYTES} bytes in \
+                 the order of keys, which are about 490 letters; `key` and `keys` have no such limit"
+            );
+            return Err(RefusalKind::QueryParse.with_reason(reason));
+        }
+        let Some(order) = order else { return Ok(()) };
         let is_reversed = if self.is_descending { order.is_lt() } else { order.is_gt() };
         if !is_reversed {
             return Ok(());
@@ -157,7 +170,8 @@ impl ViewQuery {
 
     /// Ranges of the requested rows, in the order of the response: one for each of the keys, or one.
     ///
-    /// Keys of which the [position](super::position()) has a digest are in the order of the digests, in ranges, too.
+    /// The query was [checked](Self::check): no range begins or ends with a key of which positions have a digest, unless it
+    /// is the only key.
     pub fn ranges(&self) -> impl Iterator<Item = PositionRange> {
         let of_keys = self.keys.iter().flatten().map(|key| {
             let key = Some(Node::root(key));

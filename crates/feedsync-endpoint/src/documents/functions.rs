@@ -12,6 +12,9 @@ pub use feedsync_functions::{Call, CallError, ReduceList};
 pub trait DesignFunctions: Send + Sync + 'static {
     /// Executes a call of functions of a design document; returns the result as JSON.
     async fn call(&self, design: &DesignSource, call: &Call<'_>) -> Result<String, CallError>;
+
+    /// Reports that a document has no rows in the views of a design document, because a call exceeds a limit with it.
+    fn report_skipped(&self, _: &DesignSource, _: &DocumentId, _: &CallError) {}
 }
 
 /// A design document whose functions are executed.

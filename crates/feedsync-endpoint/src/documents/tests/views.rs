@@ -28,6 +28,7 @@ const SUMMED: u32 = 2;
 #[derive(Default)]
 struct Engine {
     most: Option<usize>,
+    skipped: Mutex<Vec<String>>,
     mapped: Mutex<Vec<String>>,
 }
 
@@ -44,8 +45,10 @@ impl DesignFunctions for Engine {
                     let id = document.member("_id").unwrap().value.string().unwrap();
                     self.mapped.lock().unwrap().push(id.into());
                     let rows = document.member("rows").map_or("[]", |rows| rows.value.raw());
-                    if rows == "\"endless\"" {
-                        return Err(CallError::TimeLimit);
+                    match rows {
+                        "\"endless\"" => return Err(CallError::TimeLimit),
+                        "\"fault\"" => return Err(CallError::Compilation("fault".to_owned())),
+                        _ => {}
                     }
                     let views = Node::root(&design.source).member("views").unwrap().value;
                     Ok(format!("[{}]", vec![rows; views.members().count()].join(",")))
@@ -64,6 +67,10 @@ impl DesignFunctions for Engine {
             }
             other => unreachable!("{other:?}"),
         }
+    }
+
+    fn report_skipped(&self, design: &DesignSource, document: &DocumentId, _: &CallError) {
+        self.skipped.lock().unwrap().push(format!("{} {document}", design.id));
     }
 }
 
@@ -367,13 +374,52 @@ fn calls_that_exceed_limits_are_divided() {
     assert_eq!(engine.mapped.lock().unwrap().len(), 20);
 }
 
+/// One document cannot make a view useless.
+#[test]
+fn a_document_that_exceeds_limits_has_no_rows() {
+    let (room, engine) = with(Engine::default());
+    let views = views_of(&room);
+    let document = |number: usize| match number {
+        17 => format!("{{\"_id\":\"{number:03}\",\"rows\":\"endless\"}}"),
+        _ => format!("{{\"_id\":\"{number:03}\",\"rows\":[[{number},1]]}}"),
+    };
+    let documents: Vec<String> = (0..300).map(document).collect();
+    let documents: Vec<&str> = documents.iter().map(String::as_str).collect();
+    room.write(&documents, Edits::New).unwrap();
+    assert_eq!(wait(views.update()).unwrap().rows, [299; 3]);
+    assert_eq!(*engine.skipped.lock().unwrap(), ["_design/d 017"]);
+}
+
+/// The rows of a step are written in one transaction, so their number is bounded.
+#[test]
+fn documents_with_many_rows_are_stored_in_several_steps() {
+    let (room, _) = with(Engine::default());
+    let views = views_of(&room);
+    let rows: Vec<String> = (0..300).map(|at| format!("[{at},1]")).collect();
+    let (rows, text) = (rows.join(","), "x".repeat(16_000));
+    let documents: Vec<String> = (0..200)
+        .map(|number| format!("{{\"_id\":\"{number:03}\",\"text\":\"{text}\",\"rows\":[{rows}]}}"))
+        .collect();
+    let documents: Vec<&str> = documents.iter().map(String::as_str).collect();
+    room.write(&documents, Edits::New).unwrap();
+    // The last document fails, and the steps before it stay.
+    room.write(&[r#"{"_id":"z","rows":"fault"}"#], Edits::New).unwrap();
+    wait(views.update()).unwrap_err();
+    let stored = wait(views.stored()).unwrap();
+    let followed = stored.reached.get();
+    assert!((100..200).contains(&followed), "{followed}");
+    assert_eq!(stored.rows, [followed * 300; 3]);
+}
+
 #[test]
 fn an_endless_function_fails_the_update_and_keeps_the_rows() {
     let (room, _) = with(Engine::default());
     let views = views_of(&room);
     room.write(&[r#"{"_id":"a","rows":[[1,1]]}"#], Edits::New).unwrap();
     assert_eq!(wait(views.update()).unwrap().rows, [1, 1, 1]);
-    room.write(&[r#"{"_id":"b","rows":"endless"}"#], Edits::New).unwrap();
+    let endless = ["b", "c", "d"].map(|id| format!("{{\"_id\":\"{id}\",\"rows\":\"endless\"}}"));
+    let endless: Vec<&str> = endless.iter().map(String::as_str).collect();
+    room.write(&endless, Edits::New).unwrap();
     let error = wait(views.update()).unwrap_err();
     assert!(
         matches!(&error, DocumentsError::Refused(refusal) if refusal.kind == RefusalKind::FunctionProcess)

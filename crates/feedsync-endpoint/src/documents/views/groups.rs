@@ -1,5 +1,6 @@
 //! Rows of reduced views, one for each group of keys.
 
+use feedsync_couch::Refusal;
 use feedsync_couch::view::{GroupLevel, PositionRange, Reduction};
 use feedsync_store::{RowLimit, StoredViews, ViewRow};
 
@@ -85,7 +86,7 @@ impl Views {
         let rows = page.ok_or(Interruption::Moved)?.rows;
         let bytes: usize = rows.iter().map(|row| row.key.len() + row.value.len()).sum();
         let is_last = rows.len() < most_rows && (bytes as u64) < ROW_BYTES / 2;
-        let mut runs = cursor.runs(rows);
+        let mut runs = cursor.runs(rows)?;
         cursor.has_more = !is_last;
         if !is_last && runs.len() > 1 {
             // The last group of the page may have further rows.
@@ -138,13 +139,13 @@ impl GroupCursor {
 
     /// Divides rows into groups, each with the range of its rows in the range of the cursor. The rows of each group are in
     /// ascending order.
-    fn runs(&self, rows: Vec<ViewRow>) -> Vec<Run> {
+    fn runs(&self, rows: Vec<ViewRow>) -> Result<Vec<Run>, Refusal> {
         let mut runs: Vec<Run> = Vec::new();
         for row in rows {
             match runs.last_mut() {
                 Some(run) if run.range.contains(&row.position) => run.rows.push(row),
                 _ => {
-                    let range = self.level.group_range(&row.key).intersection(&self.range);
+                    let range = self.level.group_range(&row.key)?.intersection(&self.range);
                     runs.push(Run { range, rows: vec![row] });
                 }
             }
@@ -152,7 +153,7 @@ impl GroupCursor {
         if self.is_descending {
             runs.iter_mut().for_each(|run| run.rows.reverse());
         }
-        runs
+        Ok(runs)
     }
 
     /// Excludes a group that was read.

@@ -1,11 +1,14 @@
 //! Updates of views: documents that changed are mapped, and their rows replaced.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use feedsync_couch::collation::compare;
 use feedsync_couch::view::{level, position};
 use feedsync_couch::{DocumentId, Refusal};
 use feedsync_formats::json::Node;
 use feedsync_store::{
-    Database, DocumentChanges, DocumentRows, LoadedDocument, StoredViews, ViewRow, ViewsUpdate,
+    ChangeNumber, Database, DocumentChanges, DocumentRows, LoadedDocument, StoredViews, ViewRow,
+    ViewsUpdate,
 };
 use tokio::task::spawn_blocking;
 
@@ -22,27 +25,42 @@ const STEP_BYTES: u64 = 4 << 20;
 const CALL_DOCUMENTS: usize = 250;
 const CALL_BYTES: usize = 1 << 20;
 
-/// Number of documents at which a function that takes too long is given up.
-const MIN_SLOW_DOCUMENTS: usize = 25;
+/// Number of rows, and of bytes of their keys and values, after which a step maps no further documents. Other writers get a
+/// turn between steps.
+const STEP_ROWS: usize = 20_000;
+const STEP_ROW_BYTES: usize = 8 << 20;
 
-/// A document as map functions see it.
-struct Document {
+/// Number of parts into which documents are divided whose call exceeds a limit.
+const PARTS: usize = 10;
+
+/// Number of documents of an update for which a function may take too long.
+const MAX_SLOW_DOCUMENTS: usize = 3;
+
+/// A changed document.
+struct Changed {
+    number: ChangeNumber,
     id: DocumentId,
-    text: String,
+    /// The document as map functions see it, unless views do not contain it.
+    text: Option<String>,
+}
+
+/// The speed of functions during an update.
+struct Pace {
+    /// Maximum number of documents of a call.
+    documents: AtomicUsize,
+    /// Number of documents for which a function took too long.
+    slow: AtomicUsize,
 }
 
 impl Views {
     /// Brings the rows up to the last change at the time of the call.
     pub async fn update(&self) -> Result<StoredViews, DocumentsError> {
+        let pace = Pace { documents: CALL_DOCUMENTS.into(), slow: 0.into() };
         let mut stored = self.stored().await?;
         let mut last = stored.database.last;
         while stored.reached < last {
             let page = self.changes(&stored).await?;
-            let reached = match page.is_end {
-                true => page.database.last,
-                false => page.reached,
-            };
-            let documents = self.map(page).await?;
+            let (documents, reached) = self.map(page, &pace).await?;
             let (views, after) = (stored.id, stored.reached);
             let update = ViewsUpdate { views, after, reached, documents };
             match self.databases.update_views(&self.database, update).await? {
@@ -65,28 +83,41 @@ impl Views {
         Ok(page.await?)
     }
 
-    /// The rows of documents. Those that views do not contain have none.
-    async fn map(&self, page: DocumentChanges) -> Result<Vec<DocumentRows>, DocumentsError> {
+    /// The rows of the first documents of a page, and the change that they follow then.
+    async fn map(
+        &self,
+        page: DocumentChanges,
+        pace: &Pace,
+    ) -> Result<(Vec<DocumentRows>, ChangeNumber), DocumentsError> {
         let DocumentChanges { database, documents, .. } = page;
-        let views = self.definition.views.len();
-        let (mut seen, mut rows) = (Vec::new(), Vec::with_capacity(documents.len()));
-        for read in documents {
-            match self.shown(&read, &database) {
-                Some(text) => seen.push(Document { id: read.document.id, text }),
-                None => rows.push(DocumentRows {
-                    document: read.document.id,
-                    views: vec![Vec::new(); views],
-                }),
+        let changed = |read: LoadedDocument| {
+            let text = self.shown(&read, &database);
+            Changed { number: read.document.number, id: read.document.id, text }
+        };
+        let changed: Vec<Changed> = documents.into_iter().map(changed).collect();
+        let (mut rows, mut left) = (Vec::with_capacity(changed.len()), &changed[..]);
+        let (mut count, mut bytes) = (0, 0);
+        while let [_, ..] = left {
+            let most = pace.documents.load(Ordering::Relaxed);
+            let (one, rest) = split(left, most);
+            let (other, rest) = split(rest, most);
+            let (mapped, others) =
+                tokio::try_join!(self.map_piece(one, pace), self.map_piece(other, pace))?;
+            for document in mapped.into_iter().chain(others) {
+                for row in document.views.iter().flatten() {
+                    count += 1;
+                    bytes += row.key.len() + row.value.len();
+                }
+                rows.push(document);
+            }
+            left = rest;
+            if let ([_, ..], Some(last)) = (left, other.last().or(one.last()))
+                && (count >= STEP_ROWS || bytes >= STEP_ROW_BYTES)
+            {
+                return Ok((rows, last.number));
             }
         }
-        let mut pieces = pieces(&seen).into_iter();
-        while let Some(one) = pieces.next() {
-            let other = pieces.next().unwrap_or_default();
-            let (one, other) = tokio::try_join!(self.map_piece(one), self.map_piece(other))?;
-            rows.extend(one);
-            rows.extend(other);
-        }
-        Ok(rows)
+        Ok((rows, if page.is_end { database.last } else { page.reached }))
     }
 
     /// A document as map functions see it, unless it is deleted or not for views.
@@ -107,27 +138,62 @@ impl Views {
         Some(text)
     }
 
-    /// Maps documents by one call, or by several ones if it exceeds limits.
-    async fn map_piece(&self, documents: &[Document]) -> Result<Vec<DocumentRows>, Refusal> {
-        let (mut rows, mut left) = (Vec::with_capacity(documents.len()), vec![documents]);
-        while let Some(piece) = left.pop().filter(|piece| !piece.is_empty()) {
-            let texts: Vec<&str> = piece.iter().map(|document| &*document.text).collect();
+    /// Maps documents by one call, or by several ones if it exceeds limits. A document with which a call exceeds a limit has
+    /// no rows, as one for which a function throws an exception.
+    async fn map_piece(
+        &self,
+        documents: &[Changed],
+        pace: &Pace,
+    ) -> Result<Vec<DocumentRows>, Refusal> {
+        let seen: Vec<&Changed> = documents.iter().filter(|it| it.text.is_some()).collect();
+        let unseen = documents.iter().filter(|it| it.text.is_none());
+        let mut rows: Vec<DocumentRows> = unseen.map(|it| self.no_rows(&it.id)).collect();
+        let mut left = vec![&seen[..]];
+        while let Some(piece) = left.pop() {
+            let texts: Vec<&str> = piece.iter().filter_map(|it| it.text.as_deref()).collect();
+            if texts.is_empty() {
+                continue;
+            }
             let result = self.functions.call(&self.design, &Call::Map { documents: &texts }).await;
-            match result {
-                Ok(result) => rows.extend(self.parse(piece, result).await?),
-                Err(error) if may_split(&error, piece.len()) => {
-                    let (first, second) = piece.split_at(piece.len() / 2);
-                    left.extend([second, first]);
+            match (result, piece) {
+                (Ok(result), _) => rows.extend(self.parse(piece, result).await?),
+                (Err(error), _) if !is_limit(&error) => return Err(self.refused(&error)),
+                (Err(error), [document]) => {
+                    self.skip(document, &error, pace)?;
+                    rows.push(self.no_rows(&document.id));
                 }
-                Err(error) => return Err(self.refused(&error)),
+                (Err(error), _) => {
+                    let part = piece.len().div_ceil(PARTS);
+                    if error == CallError::TimeLimit {
+                        pace.documents.fetch_min(part, Ordering::Relaxed);
+                    }
+                    left.extend(piece.chunks(part).rev());
+                }
             }
         }
         Ok(rows)
     }
 
+    /// Reports a document with which a call exceeds a limit. If a function takes too long for several ones, it is refused.
+    fn skip(&self, document: &Changed, error: &CallError, pace: &Pace) -> Result<(), Refusal> {
+        let is_slow = *error == CallError::TimeLimit;
+        let before = pace.slow.fetch_add(usize::from(is_slow), Ordering::Relaxed);
+        if is_slow && before + 1 >= MAX_SLOW_DOCUMENTS {
+            let functions = format!("the map functions of {} for {}", self.design.id, document.id);
+            return Err(refusal(error, &functions));
+        }
+        self.functions.report_skipped(&self.design, &document.id, error);
+        Ok(())
+    }
+
+    fn no_rows(&self, document: &DocumentId) -> DocumentRows {
+        let views = vec![Vec::new(); self.definition.views.len()];
+        DocumentRows { document: document.clone(), views }
+    }
+
     async fn parse(
         &self,
-        documents: &[Document],
+        documents: &[&Changed],
         result: String,
     ) -> Result<Vec<DocumentRows>, Refusal> {
         let ids: Vec<DocumentId> = documents.iter().map(|document| document.id.clone()).collect();
@@ -143,27 +209,21 @@ impl Views {
     }
 }
 
-/// Whether a call may succeed for fewer documents.
-fn may_split(error: &CallError, documents: usize) -> bool {
-    match error {
-        CallError::OutputLimit | CallError::MemoryLimit => documents > 1,
-        CallError::TimeLimit => documents > MIN_SLOW_DOCUMENTS,
-        _ => false,
-    }
+/// Whether a call may succeed for other documents.
+fn is_limit(error: &CallError) -> bool {
+    matches!(error, CallError::OutputLimit | CallError::MemoryLimit | CallError::TimeLimit)
 }
 
-/// The documents of each call.
-fn pieces(documents: &[Document]) -> Vec<&[Document]> {
-    let (mut pieces, mut begin, mut bytes) = (Vec::new(), 0, 0);
-    for (at, document) in documents.iter().enumerate() {
-        bytes += document.text.len();
-        if at + 1 - begin == CALL_DOCUMENTS || bytes >= CALL_BYTES {
-            pieces.push(&documents[begin..=at]);
-            (begin, bytes) = (at + 1, 0);
-        }
-    }
-    pieces.push(&documents[begin..]);
-    pieces
+/// The documents of the next call, and the others.
+fn split(documents: &[Changed], most: usize) -> (&[Changed], &[Changed]) {
+    let mut bytes = 0;
+    let is_last = |document: &Changed| {
+        bytes += document.text.as_ref().map_or(0, String::len);
+        bytes >= CALL_BYTES
+    };
+    let last = documents.iter().position(is_last);
+    let count = last.map_or(documents.len(), |last| last + 1);
+    documents.split_at(count.min(most))
 }
 
 /// Parses the result of a call: an element for each document, with an element for each view, which is a list of rows
