@@ -154,7 +154,8 @@ async fn credentials_are_neither_shown_nor_logged() {
         shown.push_str(&report.to_string());
     }
     let log = log.0.lock().unwrap();
-    assert!(log.contains("replication starts"), "{log}");
+    // Which messages are enabled depends on other tests in the same process.
+    assert!(!log.is_empty());
     for secret in [PASSWORD, &encoded] {
         assert!(!shown.contains(secret), "{shown}");
         assert!(!log.contains(secret), "{log}");
