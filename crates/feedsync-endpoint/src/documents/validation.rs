@@ -27,7 +27,7 @@ use super::{
 
 mod call;
 
-use call::validate;
+use call::{ProposedUpdate, ValidationContext, validate};
 
 /// Number of revisions that a function is asked about at once.
 const CALL_DOCUMENTS: usize = 100;
@@ -42,25 +42,6 @@ const PAGE_BYTES: u64 = 8 << 20;
 
 /// Maximum number of databases whose functions are cached.
 const MAX_KNOWN: usize = 1_000;
-
-/// A new revision, as JSON.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ProposedUpdate {
-    /// The document, with `_id`, `_rev` if it is based on a revision or replicated, `_revisions`, and `_attachments` as
-    /// stubs.
-    pub document: String,
-    /// The document on which it is based.
-    pub before: Option<String>,
-}
-
-/// The user and the access rules, which a function gets besides the documents, as JSON.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ValidationContext<'a> {
-    /// The user: `{"db": "notes", "name": "anna", "roles": []}`.
-    pub user: &'a str,
-    /// The access rules (`_security`).
-    pub security: &'a str,
-}
 
 /// The user on whose behalf documents are written.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,6 +9,7 @@ use super::database_rows::{self, DatabaseRow, Finder};
 use super::indexes::Upkeep;
 #[cfg(not(feature = "queries"))]
 use super::no_indexes::{Upkeep, remove_document};
+use super::sweep_limits::{SWEEP_BYTES, SWEEP_ROWS};
 #[cfg(feature = "queries")]
 use super::views::remove_document;
 use super::{rows, view_removal};
@@ -17,13 +18,6 @@ use crate::database::{
 };
 use crate::error::StoreError;
 use crate::order::ChangeNumber;
-
-/// Maximum number of rows of a table of a dropped database that are removed at once.
-pub(super) const SWEEP_ROWS: i64 = 2_000;
-
-/// Maximum number of bytes that are removed at once; the row that reaches it is the last one of the piece. No
-/// other transaction writes meanwhile.
-pub(super) const SWEEP_BYTES: i64 = 64 << 20;
 
 /// Number of pages of 4 KiB that are returned to the file system at once.
 const VACUUM_PAGES: i64 = 1_000;

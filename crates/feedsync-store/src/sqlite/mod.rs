@@ -39,6 +39,7 @@ mod remotes;
 mod rows;
 mod schema;
 mod store;
+mod sweep_limits;
 mod transfer;
 mod update;
 mod view_removal;

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::database_writes::{SWEEP_BYTES, SWEEP_ROWS};
+use super::sweep_limits::{SWEEP_BYTES, SWEEP_ROWS};
 use crate::error::StoreError;
 
 /// Drops the views of a database. Their rows are swept later.

@@ -162,7 +162,7 @@ async fn failing_functions_end_the_feed_with_an_error() {
 async fn selected_changes_are_paged_and_limited() {
     let (couch, words) = couch().await;
     let document = |at: usize| {
-        let kind = if at % 2 == 0 { "note" } else { "leaf" };
+        let kind = if at.is_multiple_of(2) { "note" } else { "leaf" };
         format!("{{\"_id\":\"{at:04}\",\"_rev\":\"1-a\",\"type\":\"{kind}\"}}")
     };
     couch.replicate(&(0..450).map(document).collect::<Vec<_>>().join(",")).await;
