@@ -15,6 +15,7 @@ mod views;
 
 use crate::sample;
 use server::Server;
+use tokio::runtime::Runtime;
 
 /// Number of documents in one request.
 const BATCH: usize = 1_000;
@@ -39,10 +40,7 @@ pub(crate) fn run() {
 pub(crate) fn run_indexes() {
     println!("## Indexes of databases\n");
     let runtime = sample::runtime();
-    match Server::peer() {
-        Some(peer) => runtime.block_on(indexes::compare([&Server::hub(&runtime), &peer])),
-        None => println!("Not measured against pouchdb-server: it cannot be had here.\n"),
-    }
+    compared(&runtime, async |servers| indexes::compare(servers).await);
     runtime.block_on(indexes::run(Server::hub(&runtime)));
 }
 
@@ -50,9 +48,14 @@ pub(crate) fn run_indexes() {
 pub(crate) fn run_views() {
     println!("## Views of databases\n");
     let runtime = sample::runtime();
+    compared(&runtime, async |servers| views::compare(servers).await);
+    runtime.block_on(views::run(Server::hub(&runtime)));
+}
+
+/// Measures a hub and `pouchdb-server` in one run, if the latter is available.
+fn compared(runtime: &Runtime, compare: impl AsyncFnOnce([&Server; 2])) {
     match Server::peer() {
-        Some(peer) => runtime.block_on(views::compare([&Server::hub(&runtime), &peer])),
+        Some(peer) => runtime.block_on(compare([&Server::hub(runtime), &peer])),
         None => println!("Not measured against pouchdb-server: it cannot be had here.\n"),
     }
-    runtime.block_on(views::run(Server::hub(&runtime)));
 }

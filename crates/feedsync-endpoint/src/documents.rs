@@ -1,6 +1,7 @@
 //! Documents of databases: edits and replicated revisions become writes of a store.
 
 mod decide;
+mod designs;
 pub mod difference;
 pub mod filter;
 pub mod filter_functions;

@@ -6,7 +6,6 @@
 //! written.
 
 use std::collections::HashMap;
-use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use feedsync_couch::{
@@ -14,12 +13,11 @@ use feedsync_couch::{
 };
 use feedsync_formats::json::Node;
 use feedsync_store::{
-    ChangeNumber, Database, Databases, DocumentRange, Epoch, LoadedDocument, StoreError,
-    StoredDocument,
+    ChangeNumber, Database, Databases, Epoch, LoadedDocument, StoreError, StoredDocument,
 };
 
+use super::designs;
 use super::functions::{DesignFunctions, DesignSource};
-use super::leaves;
 use super::show::{AttachmentContents, DocumentOptions};
 use super::{
     DocumentsError, PreparedAttachment, PreparedDocument, RevisionOrigin, StoredAttachment,
@@ -35,10 +33,6 @@ const CALL_DOCUMENTS: usize = 100;
 /// Maximum size of the documents of one call, and of those on which they are based, in bytes. Each document that reaches
 /// it is the last one.
 const CALL_BYTES: usize = 4 << 20;
-
-/// Maximum number of design documents that are read at once, and of bytes of their bodies.
-const PAGE: usize = 100;
-const PAGE_BYTES: u64 = 8 << 20;
 
 /// Maximum number of databases whose functions are cached.
 const MAX_KNOWN: usize = 1_000;
@@ -175,28 +169,13 @@ async fn read(
     database: &Database,
 ) -> Result<Vec<DesignSource>, StoreError> {
     let mut functions = Vec::new();
-    let mut from = Bound::Included(String::from("_design/"));
-    loop {
-        let range = DocumentRange {
-            from: from.clone(),
-            to: Bound::Excluded(String::from("_design0")),
-            is_descending: false,
-            live_only: true,
-            skip: 0,
-            most: PAGE,
-        };
-        let winner = leaves::winner();
-        let page = databases.documents_by_id(&database.name, range, winner, PAGE_BYTES).await?;
-        let Some(last) = page.documents.iter().flatten().last() else { return Ok(functions) };
-        from = Bound::Excluded(last.document.id.as_str().to_owned());
-        for read in page.documents.iter().flatten() {
-            let Some(body) = read.bodies.values().next() else { continue };
-            if has_validation(Node::root(&body.text)) {
-                let (id, source) = (read.document.id.clone(), Arc::clone(&body.text));
-                functions.push(DesignSource { id, source });
-            }
+    designs::for_each(databases, &database.name, |id, body| {
+        if has_validation(Node::root(body)) {
+            functions.push(DesignSource { id, source: Arc::clone(body) });
         }
-    }
+    })
+    .await?;
+    Ok(functions)
 }
 
 /// The first documents of a call.

@@ -13,24 +13,19 @@ mod tree;
 mod update;
 
 use std::collections::BTreeSet;
-use std::ops::Bound;
 use std::sync::Arc;
 
 use feedsync_couch::view::{DesignViews, PositionRange, Reduction};
 use feedsync_couch::{DatabaseName, DocumentId, Refusal, RefusalKind};
 use feedsync_formats::json::Node;
 use feedsync_store::{
-    Databases, DocumentRange, MAX_VIEWS, RowLimit, StoredViews, ViewPage, ViewState, ViewsSignature,
+    Databases, MAX_VIEWS, RowLimit, StoredViews, ViewPage, ViewState, ViewsSignature,
 };
 
 use super::functions::{DesignFunctions, DesignSource};
-use super::{DocumentsError, leaves};
+use super::{DocumentsError, designs};
 use crate::endpoint::Endpoint;
 pub use groups::{Group, GroupCursor};
-
-/// Maximum number of design documents that are read at once, and of bytes of their bodies.
-const DESIGN_PAGE: usize = 100;
-const DESIGN_PAGE_BYTES: u64 = 8 << 20;
 
 /// Number of times that a result is computed again because rows changed meanwhile. What was computed of unchanged rows
 /// is not computed again.
@@ -147,24 +142,12 @@ pub async fn drop_unused_views(
     database: &DatabaseName,
 ) -> Result<(), DocumentsError> {
     let mut used = BTreeSet::new();
-    let mut from = Bound::Included(String::from("_design/"));
-    loop {
-        let range = DocumentRange {
-            from: from.clone(),
-            to: Bound::Excluded(String::from("_design0")),
-            is_descending: false,
-            live_only: true,
-            skip: 0,
-            most: DESIGN_PAGE,
-        };
-        let page = databases.documents_by_id(database, range, leaves::winner(), DESIGN_PAGE_BYTES);
-        let page = page.await?;
-        let Some(last) = page.documents.iter().flatten().last() else { break };
-        from = Bound::Excluded(last.document.id.as_str().to_owned());
-        let bodies = page.documents.iter().flatten().filter_map(|read| read.bodies.values().next());
-        let defined = bodies.filter_map(|body| DesignViews::read(Node::root(&body.text)).ok());
-        used.extend(defined.map(|defined| ViewsSignature(defined.signature())));
-    }
+    designs::for_each(databases, database, |_, body| {
+        if let Ok(defined) = DesignViews::read(Node::root(body)) {
+            used.insert(ViewsSignature(defined.signature()));
+        }
+    })
+    .await?;
     let used: Vec<_> = used.into_iter().collect();
     Ok(databases.drop_views(database, &used).await?)
 }

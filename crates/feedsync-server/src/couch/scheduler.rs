@@ -57,9 +57,8 @@ pub(super) fn answer(asked: &CouchRequest, rest: &[String]) -> Result<Response, 
 }
 
 fn task(running: &RunningReplication, now: u64) -> Value {
-    let (it, progress) = (&running.description, running.progress.now());
-    let stats = progress.stats;
-    value!({
+    let it = &running.description;
+    let mut task = value!({
         "type": "replication",
         "node": node::NAME,
         "replication_id": it.id,
@@ -71,6 +70,18 @@ fn task(running: &RunningReplication, now: u64) -> Value {
         "continuous": it.is_continuous,
         "started_on": it.started.micros() / SECOND,
         "updated_on": now,
+    });
+    if let (Value::Object(task), Value::Object(figures)) = (&mut task, figures(running)) {
+        task.extend(figures);
+    }
+    task
+}
+
+/// The progress of a replication.
+fn figures(running: &RunningReplication) -> Value {
+    let progress = running.progress.now();
+    let stats = progress.stats;
+    value!({
         "docs_read": stats.read,
         "docs_written": stats.written,
         "doc_write_failures": stats.refused,
@@ -82,8 +93,7 @@ fn task(running: &RunningReplication, now: u64) -> Value {
 }
 
 fn job(running: &RunningReplication) -> Value {
-    let (it, progress) = (&running.description, running.progress.now());
-    let stats = progress.stats;
+    let it = &running.description;
     let seconds = i64::try_from(it.started.micros() / SECOND).unwrap_or_default();
     let started = Timestamp::from_unix_seconds(seconds).map(|started| started.to_string());
     value!({
@@ -95,15 +105,7 @@ fn job(running: &RunningReplication) -> Value {
         "source": it.source,
         "target": it.target,
         "start_time": started,
-        "info": {
-            "docs_read": stats.read,
-            "docs_written": stats.written,
-            "doc_write_failures": stats.refused,
-            "revisions_checked": stats.checked,
-            "missing_revisions_found": stats.missing,
-            "changes_pending": progress.pending,
-            "through_seq": progress.reached.as_ref().map(sequence),
-        },
+        "info": figures(running),
         "history": [
             { "timestamp": started, "type": "started" },
             { "timestamp": started, "type": "added" },

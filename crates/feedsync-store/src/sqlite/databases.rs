@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
-use feedsync_couch::index::INDEX_VERSION;
 #[cfg(feature = "queries")]
+use feedsync_couch::index::INDEX_VERSION;
 #[cfg(feature = "queries")]
 use feedsync_couch::view::PositionRange;
 use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
