@@ -8,6 +8,7 @@ mod contract;
 mod decision;
 #[cfg(feature = "queries")]
 pub(crate) mod indexing;
+mod queries;
 mod reading;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub(crate) mod sweep;
@@ -27,6 +28,7 @@ pub use decision::{
 };
 #[cfg(feature = "queries")]
 pub use indexing::{IndexId, IndexPage, IndexRange, Indexes, MAX_INDEXES, StoredIndex};
+pub use queries::Queries;
 pub(crate) use reading::PageBudget;
 pub use reading::{
     DocumentChanges, DocumentPage, DocumentRange, Kind, LoadedDocument, MAX_COUNTED,

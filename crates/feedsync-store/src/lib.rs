@@ -8,7 +8,7 @@
 //! | [`ItemStore`] | the endpoint's identity, collections, items, remotes, blobs, the ledger of issued sequences |
 //! | [`People`] | users, roles, tokens, the audit record |
 //! | [`Logs`] | append-only logs of collections |
-//! | [`Databases`] | databases of documents with CouchDB's replication |
+//! | [`Databases`] | databases of documents with CouchDB's replication, and their indexes and views ([`Queries`]) |
 //!
 //! [`Store`] is all of them together. [`MemoryStore`] holds everything in memory, for tests and simulations.
 //! `SqliteStore` (feature `sqlite`, on by default) uses a directory of files. `PostgresStore` (feature
@@ -112,8 +112,8 @@ pub use contract::Store;
 pub use database::{
     Database, DatabaseChange, Databases, DatabasesExt, DecideDocuments, DocumentChanges,
     DocumentEntry, DocumentPage, DocumentRange, DocumentRequest, DocumentWrite, DocumentsSnapshot,
-    Kind, LoadedDocument, LocalDocument, MAX_COUNTED, MAX_KIND_BYTES, REVISIONS_KEPT, SelectBodies,
-    SkipKind, StoredBody, StoredDocument,
+    Kind, LoadedDocument, LocalDocument, MAX_COUNTED, MAX_KIND_BYTES, Queries, REVISIONS_KEPT,
+    SelectBodies, SkipKind, StoredBody, StoredDocument,
 };
 #[cfg(feature = "queries")]
 pub use database::{

@@ -3,8 +3,6 @@
 use std::ops::Bound;
 
 use async_trait::async_trait;
-#[cfg(feature = "queries")]
-use feedsync_couch::view::PositionRange;
 use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
 
 use super::ItemsOnly;
@@ -12,18 +10,13 @@ use crate::database::{
     Database, DatabaseChange, Databases, DecideDocuments, DocumentChanges, DocumentPage,
     DocumentRange, DocumentRequest, LocalDocument, SelectBodies, SkipKind,
 };
-#[cfg(feature = "queries")]
-use crate::database::{
-    IndexPage, IndexRange, Indexes, NodeContent, RowLimit, StoredViews, ViewNode, ViewPage,
-    ViewState, ViewsSignature, ViewsUpdate,
-};
 use crate::error::StoreError;
 use crate::name::UserId;
 use crate::notifier::{ChangeNotifier, Notices};
 use crate::order::{ChangeNumber, Epoch, Moment};
 use crate::stored::PageLimit;
 
-fn none(name: &DatabaseName) -> StoreError {
+pub(super) fn none(name: &DatabaseName) -> StoreError {
     StoreError::NoDatabase(name.clone())
 }
 
@@ -105,85 +98,6 @@ impl<S: ItemsOnly> Databases for S {
         _: Bound<String>,
         _: Bound<String>,
     ) -> Result<Option<u64>, StoreError> {
-        Err(none(name))
-    }
-
-    #[cfg(feature = "queries")]
-    async fn indexes(&self, name: &DatabaseName) -> Result<Indexes, StoreError> {
-        Err(none(name))
-    }
-
-    #[cfg(feature = "queries")]
-    async fn build_indexes(&self, name: &DatabaseName, _: usize) -> Result<bool, StoreError> {
-        Err(none(name))
-    }
-
-    #[cfg(feature = "queries")]
-    async fn documents_by_key(
-        &self,
-        name: &DatabaseName,
-        _: IndexRange,
-        _: SelectBodies,
-        _: u64,
-    ) -> Result<Option<IndexPage>, StoreError> {
-        Err(none(name))
-    }
-
-    #[cfg(feature = "queries")]
-    async fn views(
-        &self,
-        name: &DatabaseName,
-        _: &ViewsSignature,
-        _: usize,
-    ) -> Result<Option<StoredViews>, StoreError> {
-        Err(none(name))
-    }
-
-    #[cfg(feature = "queries")]
-    async fn update_views(&self, name: &DatabaseName, _: ViewsUpdate) -> Result<bool, StoreError> {
-        Err(none(name))
-    }
-
-    #[cfg(feature = "queries")]
-    async fn view_rows(
-        &self,
-        name: &DatabaseName,
-        _: ViewState,
-        _: PositionRange,
-        _: RowLimit,
-    ) -> Result<Option<ViewPage>, StoreError> {
-        Err(none(name))
-    }
-
-    #[cfg(feature = "queries")]
-    async fn view_nodes(
-        &self,
-        name: &DatabaseName,
-        _: ViewState,
-        _: u8,
-        _: PositionRange,
-        _: usize,
-    ) -> Result<Option<Vec<ViewNode>>, StoreError> {
-        Err(none(name))
-    }
-
-    #[cfg(feature = "queries")]
-    async fn put_view_nodes(
-        &self,
-        name: &DatabaseName,
-        _: ViewState,
-        _: u8,
-        _: Vec<(Vec<u8>, NodeContent)>,
-    ) -> Result<bool, StoreError> {
-        Err(none(name))
-    }
-
-    #[cfg(feature = "queries")]
-    async fn drop_views(
-        &self,
-        name: &DatabaseName,
-        _: &[ViewsSignature],
-    ) -> Result<(), StoreError> {
         Err(none(name))
     }
 

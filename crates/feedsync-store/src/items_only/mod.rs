@@ -3,6 +3,8 @@
 mod databases;
 mod logs;
 mod people;
+#[cfg(feature = "queries")]
+mod queries;
 
 use crate::item_store::ItemStore;
 

@@ -3,6 +3,8 @@
 mod database_contents;
 #[cfg(feature = "queries")]
 mod indexing;
+#[cfg(feature = "queries")]
+mod queries;
 mod transfer;
 #[cfg(feature = "queries")]
 mod views;
@@ -11,8 +13,6 @@ use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-#[cfg(feature = "queries")]
-use feedsync_couch::view::PositionRange;
 use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
 
 use super::MemoryStore;
@@ -20,11 +20,6 @@ use crate::database::{
     Database, DatabaseChange, Databases, DecideDocuments, DocumentChanges, DocumentPage,
     DocumentRange, DocumentRequest, DocumentWrite, LocalDocument, MAX_COUNTED, SelectBodies,
     SkipKind,
-};
-#[cfg(feature = "queries")]
-use crate::database::{
-    IndexPage, IndexRange, Indexes, NodeContent, RowLimit, StoredViews, ViewNode, ViewPage,
-    ViewState, ViewsId, ViewsSignature, ViewsUpdate,
 };
 use crate::error::StoreError;
 use crate::name::UserId;
@@ -199,104 +194,6 @@ impl Databases for MemoryStore {
                 database_contents.documents.iter().filter(|(id, _)| is_within(id)).collect();
             let live = within.iter().filter(|(_, document)| !document.is_deleted()).count();
             Ok((within.len() as u64 <= MAX_COUNTED).then_some(live as u64))
-        })
-    }
-
-    #[cfg(feature = "queries")]
-    async fn indexes(&self, name: &DatabaseName) -> Result<Indexes, StoreError> {
-        self.with_database(name, |database_contents| Ok(database_contents.indexing.indexes()))
-    }
-
-    #[cfg(feature = "queries")]
-    async fn build_indexes(&self, name: &DatabaseName, most: usize) -> Result<bool, StoreError> {
-        self.with_database(name, |database_contents| Ok(database_contents.build_indexes(most)))
-    }
-
-    #[cfg(feature = "queries")]
-    async fn documents_by_key(
-        &self,
-        name: &DatabaseName,
-        range: IndexRange,
-        choose: SelectBodies,
-        most_bytes: u64,
-    ) -> Result<Option<IndexPage>, StoreError> {
-        self.with_database(name, |database_contents| {
-            Ok(database_contents.documents_by_key(&range, &choose, most_bytes))
-        })
-    }
-
-    #[cfg(feature = "queries")]
-    async fn views(
-        &self,
-        name: &DatabaseName,
-        signature: &ViewsSignature,
-        views: usize,
-    ) -> Result<Option<StoredViews>, StoreError> {
-        let mut state = self.state();
-        // Databases of one name must not get the same ids.
-        state.last_views += 1;
-        let next = ViewsId { set: state.last_views, removals: 0 };
-        Ok(state.database_mut(name)?.views(signature, views, next))
-    }
-
-    #[cfg(feature = "queries")]
-    async fn update_views(
-        &self,
-        name: &DatabaseName,
-        update: ViewsUpdate,
-    ) -> Result<bool, StoreError> {
-        self.with_database(name, |database_contents| database_contents.update_views(update))
-    }
-
-    #[cfg(feature = "queries")]
-    async fn view_rows(
-        &self,
-        name: &DatabaseName,
-        view: ViewState,
-        range: PositionRange,
-        limit: RowLimit,
-    ) -> Result<Option<ViewPage>, StoreError> {
-        self.with_database(name, |database_contents| {
-            Ok(database_contents.view_rows(view, range, &limit))
-        })
-    }
-
-    #[cfg(feature = "queries")]
-    async fn view_nodes(
-        &self,
-        name: &DatabaseName,
-        view: ViewState,
-        level: u8,
-        range: PositionRange,
-        most: usize,
-    ) -> Result<Option<Vec<ViewNode>>, StoreError> {
-        self.with_database(name, |database_contents| {
-            Ok(database_contents.view_nodes(view, level, range, most))
-        })
-    }
-
-    #[cfg(feature = "queries")]
-    async fn put_view_nodes(
-        &self,
-        name: &DatabaseName,
-        view: ViewState,
-        level: u8,
-        nodes: Vec<(Vec<u8>, NodeContent)>,
-    ) -> Result<bool, StoreError> {
-        self.with_database(name, |database_contents| {
-            Ok(database_contents.put_view_nodes(view, level, nodes))
-        })
-    }
-
-    #[cfg(feature = "queries")]
-    async fn drop_views(
-        &self,
-        name: &DatabaseName,
-        kept: &[ViewsSignature],
-    ) -> Result<(), StoreError> {
-        self.with_database(name, |database_contents| {
-            database_contents.drop_views(kept);
-            Ok(())
         })
     }
 

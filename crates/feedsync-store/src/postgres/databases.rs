@@ -15,6 +15,8 @@ mod no_indexes;
 mod pages;
 #[cfg(test)]
 mod plans;
+#[cfg(feature = "queries")]
+mod queries;
 mod rows;
 mod sweep;
 pub(super) mod task;
@@ -25,12 +27,8 @@ mod views;
 mod write;
 
 use std::ops::Bound;
-#[cfg(feature = "queries")]
-use std::sync::Arc;
 
 use async_trait::async_trait;
-#[cfg(feature = "queries")]
-use feedsync_couch::view::PositionRange;
 use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
 use futures_util::FutureExt as _;
 
@@ -39,17 +37,10 @@ use self::changes::ChangeRange;
 use self::no_indexes as indexes;
 use self::pages::Page;
 use self::rows::{BY_NAME_SETTLED, LOCK, LOCK_SHARED};
-#[cfg(feature = "queries")]
-use super::node::Node;
 use super::{PostgresStore, charges, collections};
 use crate::database::{
     Database, DatabaseChange, Databases, DecideDocuments, DocumentChanges, DocumentPage,
     DocumentRange, DocumentRequest, LocalDocument, SelectBodies, SkipKind,
-};
-#[cfg(feature = "queries")]
-use crate::database::{
-    IndexPage, IndexRange, Indexes, NodeContent, RowLimit, StoredViews, ViewNode, ViewPage,
-    ViewState, ViewsSignature, ViewsUpdate,
 };
 use crate::error::StoreError;
 use crate::name::UserId;
@@ -223,130 +214,6 @@ impl Databases for PostgresStore {
         let name = name.clone();
         self.run(|node| async move {
             pages::count_by_id(&mut node.connection().await?, &name, from, to).await
-        })
-        .await
-    }
-
-    #[cfg(feature = "queries")]
-    async fn indexes(&self, name: &DatabaseName) -> Result<Indexes, StoreError> {
-        let name = name.clone();
-        self.run(|node| async move { indexes::indexes(&node.connection().await?, &name).await })
-            .await
-    }
-
-    #[cfg(feature = "queries")]
-    async fn build_indexes(&self, name: &DatabaseName, most: usize) -> Result<bool, StoreError> {
-        let name = name.clone();
-        self.write(move |transaction, _| {
-            async move { indexes::build(transaction, &name, most).await }.boxed()
-        })
-        .await
-    }
-
-    #[cfg(feature = "queries")]
-    async fn documents_by_key(
-        &self,
-        name: &DatabaseName,
-        range: IndexRange,
-        choose: SelectBodies,
-        most_bytes: u64,
-    ) -> Result<Option<IndexPage>, StoreError> {
-        let (name, page) = (name.clone(), Page::new(choose, most_bytes));
-        self.run(|node| async move {
-            indexes::by_key(&mut node.connection().await?, &name, range, page).await
-        })
-        .await
-    }
-
-    #[cfg(feature = "queries")]
-    async fn views(
-        &self,
-        name: &DatabaseName,
-        signature: &ViewsSignature,
-        count: usize,
-    ) -> Result<Option<StoredViews>, StoreError> {
-        let (of, signature) = (name.clone(), *signature);
-        let find = move |node: Arc<Node>| async move {
-            views::find(&mut node.connection().await?, &of, &signature).await
-        };
-        if let Some(found) = self.run(find).await? {
-            return Ok(Some(found));
-        }
-        let of = name.clone();
-        self.write(move |transaction, _| {
-            async move { views::begin(transaction, &of, &signature, count).await }.boxed()
-        })
-        .await
-    }
-
-    #[cfg(feature = "queries")]
-    async fn update_views(
-        &self,
-        name: &DatabaseName,
-        update: ViewsUpdate,
-    ) -> Result<bool, StoreError> {
-        let name = name.clone();
-        self.write(move |transaction, _| {
-            async move { views::update(transaction, &name, update).await }.boxed()
-        })
-        .await
-    }
-
-    #[cfg(feature = "queries")]
-    async fn view_rows(
-        &self,
-        name: &DatabaseName,
-        view: ViewState,
-        range: PositionRange,
-        limit: RowLimit,
-    ) -> Result<Option<ViewPage>, StoreError> {
-        let name = name.clone();
-        self.run(move |node| async move {
-            views::rows(&mut node.connection().await?, &name, view, range, limit).await
-        })
-        .await
-    }
-
-    #[cfg(feature = "queries")]
-    async fn view_nodes(
-        &self,
-        name: &DatabaseName,
-        view: ViewState,
-        level: u8,
-        range: PositionRange,
-        most: usize,
-    ) -> Result<Option<Vec<ViewNode>>, StoreError> {
-        let name = name.clone();
-        self.run(move |node| async move {
-            views::nodes(&mut node.connection().await?, &name, (view, level), range, most).await
-        })
-        .await
-    }
-
-    #[cfg(feature = "queries")]
-    async fn put_view_nodes(
-        &self,
-        name: &DatabaseName,
-        view: ViewState,
-        level: u8,
-        nodes: Vec<(Vec<u8>, NodeContent)>,
-    ) -> Result<bool, StoreError> {
-        let name = name.clone();
-        self.write(move |transaction, _| {
-            async move { views::put_nodes(transaction, &name, view, level, nodes).await }.boxed()
-        })
-        .await
-    }
-
-    #[cfg(feature = "queries")]
-    async fn drop_views(
-        &self,
-        name: &DatabaseName,
-        kept: &[ViewsSignature],
-    ) -> Result<(), StoreError> {
-        let (name, kept) = (name.clone(), kept.to_vec());
-        self.write(move |transaction, _| {
-            async move { views::drop_others(transaction, &name, &kept).await }.boxed()
         })
         .await
     }

@@ -194,3 +194,31 @@ pub(super) fn count_by_id(
         statement.query_row(params_from_iter(values), |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok((all as u64 <= MAX_COUNTED).then_some(live as u64))
 }
+
+/// Number of documents whose last change is after a number.
+pub(super) fn count_changes(
+    connection: &Connection,
+    name: &DatabaseName,
+    after: ChangeNumber,
+) -> Result<u64, StoreError> {
+    let DatabaseRow { id, database, .. } = database_rows::require(connection, name)?;
+    if after >= database.last {
+        return Ok(0);
+    }
+    // The side of the number with fewer changes is counted.
+    let is_early = after.get() < database.last.get() / 2;
+    let sql = match is_early {
+        true => {
+            "SELECT count(*) FROM documents INDEXED BY document_changes
+              WHERE database = ?1 AND number <= ?2"
+        }
+        false => {
+            "SELECT count(*) FROM documents INDEXED BY document_changes
+              WHERE database = ?1 AND number > ?2"
+        }
+    };
+    let mut statement = connection.prepare_cached(sql)?;
+    let count: i64 = statement.query_row(params![id, after], |row| row.get(0))?;
+    let all = database.documents + database.deleted;
+    Ok(if is_early { all.saturating_sub(count as u64) } else { count as u64 })
+}

@@ -7,32 +7,21 @@ use std::sync::atomic::Ordering;
 use async_trait::async_trait;
 #[cfg(feature = "queries")]
 use feedsync_couch::index::INDEX_VERSION;
-#[cfg(feature = "queries")]
-use feedsync_couch::view::PositionRange;
 use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
-use rusqlite::{OptionalExtension as _, params};
+use rusqlite::params;
 
-use super::database_reads::{ChangeRange, Page, by_id, changes, count_by_id};
+use super::database_reads::{ChangeRange, Page, by_id, changes, count_by_id, count_changes};
 use super::database_rows::{self, DatabaseRow, Finder};
 use super::database_writes::{compact, sweep, update};
-#[cfg(feature = "queries")]
-use super::indexes;
 #[cfg(not(feature = "queries"))]
 use super::no_indexes::INDEX_VERSION;
 use super::schema::checkpoint_wal;
-#[cfg(feature = "queries")]
-use super::views;
-use super::{SqliteStore, attachment_rows, charges, collections};
+use super::{SqliteStore, attachment_rows, charges, collections, local_documents};
 use crate::database::sweep::AttachmentKey;
 use crate::database::{
     Database, DatabaseChange, Databases, DecideDocuments, DocumentChanges, DocumentPage,
     DocumentRange, DocumentRequest, DocumentWrite, LocalDocument, SelectBodies, SkipKind,
     StoredDocument,
-};
-#[cfg(feature = "queries")]
-use crate::database::{
-    IndexPage, IndexRange, Indexes, NodeContent, RowLimit, StoredViews, ViewNode, ViewPage,
-    ViewState, ViewsSignature, ViewsUpdate,
 };
 use crate::error::StoreError;
 use crate::name::UserId;
@@ -228,117 +217,6 @@ impl Databases for SqliteStore {
         self.readers.read(move |connection| count_by_id(connection, &name, from, to)).await
     }
 
-    #[cfg(feature = "queries")]
-    async fn indexes(&self, name: &DatabaseName) -> Result<Indexes, StoreError> {
-        let name = name.clone();
-        self.readers
-            .read(move |connection| {
-                indexes::indexes(connection, &database_rows::require(connection, &name)?)
-            })
-            .await
-    }
-
-    #[cfg(feature = "queries")]
-    async fn build_indexes(&self, name: &DatabaseName, most: usize) -> Result<bool, StoreError> {
-        let name = name.clone();
-        self.writer.run(move |connection| indexes::build(connection, &name, most)).await
-    }
-
-    #[cfg(feature = "queries")]
-    async fn documents_by_key(
-        &self,
-        name: &DatabaseName,
-        range: IndexRange,
-        choose: SelectBodies,
-        most_bytes: u64,
-    ) -> Result<Option<IndexPage>, StoreError> {
-        let name = name.clone();
-        self.readers
-            .read(move |connection| indexes::by_key(connection, &name, range, &choose, most_bytes))
-            .await
-    }
-
-    #[cfg(feature = "queries")]
-    async fn views(
-        &self,
-        name: &DatabaseName,
-        signature: &ViewsSignature,
-        count: usize,
-    ) -> Result<Option<StoredViews>, StoreError> {
-        let (of, signature) = (name.clone(), *signature);
-        let find = move |connection: &_| views::find(connection, &of, &signature);
-        if let Some(found) = self.readers.read(find).await? {
-            return Ok(Some(found));
-        }
-        let of = name.clone();
-        self.writer.run(move |connection| views::begin(connection, &of, &signature, count)).await
-    }
-
-    #[cfg(feature = "queries")]
-    async fn update_views(
-        &self,
-        name: &DatabaseName,
-        update: ViewsUpdate,
-    ) -> Result<bool, StoreError> {
-        let name = name.clone();
-        self.writer.run(move |connection| views::update(connection, &name, update)).await
-    }
-
-    #[cfg(feature = "queries")]
-    async fn view_rows(
-        &self,
-        name: &DatabaseName,
-        view: ViewState,
-        range: PositionRange,
-        limit: RowLimit,
-    ) -> Result<Option<ViewPage>, StoreError> {
-        let name = name.clone();
-        self.readers
-            .read(move |connection| views::rows(connection, &name, view, &range, limit))
-            .await
-    }
-
-    #[cfg(feature = "queries")]
-    async fn view_nodes(
-        &self,
-        name: &DatabaseName,
-        view: ViewState,
-        level: u8,
-        range: PositionRange,
-        most: usize,
-    ) -> Result<Option<Vec<ViewNode>>, StoreError> {
-        let name = name.clone();
-        self.readers
-            .read(move |connection| views::nodes(connection, &name, (view, level), &range, most))
-            .await
-    }
-
-    #[cfg(feature = "queries")]
-    async fn put_view_nodes(
-        &self,
-        name: &DatabaseName,
-        view: ViewState,
-        level: u8,
-        nodes: Vec<(Vec<u8>, NodeContent)>,
-    ) -> Result<bool, StoreError> {
-        let name = name.clone();
-        self.writer
-            .run(move |connection| views::put_nodes(connection, &name, view, level, &nodes))
-            .await
-    }
-
-    #[cfg(feature = "queries")]
-    async fn drop_views(
-        &self,
-        name: &DatabaseName,
-        kept: &[ViewsSignature],
-    ) -> Result<(), StoreError> {
-        let (name, kept) = (name.clone(), kept.to_vec());
-        self.writer
-            .run_without_growth(move |connection| views::drop_others(connection, &name, &kept))
-            .await
-    }
-
     async fn document_changes(
         &self,
         name: &DatabaseName,
@@ -379,30 +257,7 @@ impl Databases for SqliteStore {
         after: ChangeNumber,
     ) -> Result<u64, StoreError> {
         let name = name.clone();
-        self.readers
-            .read(move |connection| {
-                let DatabaseRow { id, database, .. } = database_rows::require(connection, &name)?;
-                if after >= database.last {
-                    return Ok(0);
-                }
-                // The side of the number with fewer changes is counted.
-                let is_early = after.get() < database.last.get() / 2;
-                let sql = match is_early {
-                    true => {
-                        "SELECT count(*) FROM documents INDEXED BY document_changes
-                          WHERE database = ?1 AND number <= ?2"
-                    }
-                    false => {
-                        "SELECT count(*) FROM documents INDEXED BY document_changes
-                          WHERE database = ?1 AND number > ?2"
-                    }
-                };
-                let mut statement = connection.prepare_cached(sql)?;
-                let count: i64 = statement.query_row(params![id, after], |row| row.get(0))?;
-                let all = database.documents + database.deleted;
-                Ok(if is_early { all.saturating_sub(count as u64) } else { count as u64 })
-            })
-            .await
+        self.readers.read(move |connection| count_changes(connection, &name, after)).await
     }
 
     async fn local_document(
@@ -411,18 +266,7 @@ impl Databases for SqliteStore {
         id: &LocalId,
     ) -> Result<Option<LocalDocument>, StoreError> {
         let (name, id) = (name.clone(), id.clone());
-        self.readers
-            .read(move |connection| {
-                let database_row = database_rows::require(connection, &name)?.id;
-                let read = |row: &rusqlite::Row<'_>| {
-                    Ok(LocalDocument { revision: row.get::<_, i64>(0)? as u64, body: row.get(1)? })
-                };
-                let mut statement = connection.prepare_cached(
-                    "SELECT revision, text FROM local_documents WHERE database = ?1 AND id = ?2",
-                )?;
-                Ok(statement.query_row(params![database_row, id.as_str()], read).optional()?)
-            })
-            .await
+        self.readers.read(move |connection| local_documents::find(connection, &name, &id)).await
     }
 
     async fn local_documents_by_id(
@@ -445,31 +289,9 @@ impl Databases for SqliteStore {
         let (name, id) = (name.clone(), id.clone());
         self.writer
             .run(move |connection| {
-                let DatabaseRow { id: database_row, database, .. } = database_rows::require(connection, &name)?;
-                database.require(epoch)?;
-                let sql = "DELETE FROM local_documents WHERE database = ?1 AND id = ?2
-                           RETURNING octet_length(text)";
-                let gone: Option<i64> = connection
-                    .prepare_cached(sql)?
-                    .query_row(params![database_row, id.as_str()], |row| row.get(0))
-                    .optional()?;
-                let bytes = document.as_ref().map_or(0, |document| document.body.len() as i64);
-                let sql = "UPDATE databases SET local_bytes = local_bytes + ?2 WHERE id = ?1";
-                let change = bytes - gone.unwrap_or_default();
-                connection.prepare_cached(sql)?.execute(params![database_row, change])?;
-                if let Some(document) = document {
-                    connection
-                        .prepare_cached(
-                            "INSERT INTO local_documents (database, id, revision, text) VALUES (?1, ?2, ?3, ?4)",
-                        )?
-                        .execute(params![
-                            database_row,
-                            id.as_str(),
-                            document.revision as i64,
-                            document.body
-                        ])?;
-                }
-                Ok(gone.is_some())
+                let database_row = database_rows::require(connection, &name)?;
+                database_row.database.require(epoch)?;
+                local_documents::put(connection, database_row.id, &id, document)
             })
             .await
     }

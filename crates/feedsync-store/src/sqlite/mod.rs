@@ -23,6 +23,7 @@ mod databases;
 mod disk_reserve;
 #[cfg(feature = "queries")]
 mod indexes;
+mod local_documents;
 mod location;
 mod log_backup;
 mod log_files;
@@ -33,6 +34,8 @@ mod logs;
 mod no_indexes;
 mod nonce;
 mod people;
+#[cfg(feature = "queries")]
+mod queries;
 mod read;
 mod read_cache;
 mod remotes;

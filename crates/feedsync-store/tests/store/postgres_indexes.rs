@@ -10,6 +10,7 @@ use feedsync_couch::plan::KeyRange;
 use feedsync_couch::selector::Subject;
 use feedsync_couch::{Content, DocumentId, Path};
 use feedsync_formats::json::Node;
+use feedsync_store::Queries as _;
 use feedsync_store::conformance::{TestEnvironment, wait};
 use feedsync_store::{
     Databases, DatabasesExt as _, DocumentRange, DocumentWrite, DocumentsSnapshot, EndpointName,

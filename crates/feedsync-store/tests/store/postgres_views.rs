@@ -5,6 +5,7 @@ use std::thread;
 
 use feedsync_couch::view::PositionRange;
 use feedsync_couch::{DocumentId, Tree};
+use feedsync_store::Queries as _;
 use feedsync_store::conformance::views::for_any_updates_of_views;
 use feedsync_store::conformance::{Fixture, wait};
 use feedsync_store::{

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use feedsync_couch::plan::KeyRange;
 use feedsync_couch::{DatabaseName, DocumentId};
+use feedsync_store::Queries as _;
 use feedsync_store::conformance::{TestEnvironment, wait};
 use feedsync_store::{
     Databases as _, EndpointName, IndexId, IndexRange, MAX_INDEXES, SelectBodies, SqliteStore,

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use feedsync_store::Queries as _;
 use feedsync_store::conformance::views::for_any_updates_of_views;
 use feedsync_store::conformance::{Fixture, TestEnvironment, wait};
 use feedsync_store::{Databases as _, EndpointName, Environment, SqliteStore};

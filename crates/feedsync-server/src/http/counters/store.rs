@@ -18,9 +18,9 @@ use feedsync_store::{
     DocumentRequest, Epoch, Expected, Generation, Grant, GrantFilter, Identity, IndexPage,
     IndexRange, Indexes, ItemPage, ItemStore, LedgerEntry, LocalDocument, Log, LogOutcome,
     LogSnapshot, Logs, Moment, NewCollection, NewGeneration, NewRemote, NewSnapshot, NodeContent,
-    Notices, PageLimit, People, Recent, Remote, RemoteId, RowLimit, SelectBodies, Selection,
-    SkipKind, Store, StoreError, StoredItem, StoredViews, Token, Usage, User, UserId, UserName,
-    ViewNode, ViewPage, ViewState, ViewsSignature, ViewsUpdate,
+    Notices, PageLimit, People, Queries, Recent, Remote, RemoteId, RowLimit, SelectBodies,
+    Selection, SkipKind, Store, StoreError, StoredItem, StoredViews, Token, Usage, User, UserId,
+    UserName, ViewNode, ViewPage, ViewState, ViewsSignature, ViewsUpdate,
 };
 
 use super::page::{Histogram, Page};
@@ -173,15 +173,6 @@ timed! {
     async fn documents(&self, name: &DatabaseName, ids: &[DocumentId], choose: SelectBodies, most_bytes: u64) -> DocumentPage;
     async fn documents_by_id(&self, name: &DatabaseName, range: DocumentRange, choose: SelectBodies, most_bytes: u64) -> DocumentPage;
     async fn count_documents(&self, name: &DatabaseName, from: Bound<String>, to: Bound<String>) -> Option<u64>;
-    async fn indexes(&self, name: &DatabaseName) -> Indexes;
-    async fn build_indexes(&self, name: &DatabaseName, most: usize) -> bool;
-    async fn documents_by_key(&self, name: &DatabaseName, range: IndexRange, choose: SelectBodies, most_bytes: u64) -> Option<IndexPage>;
-    async fn views(&self, name: &DatabaseName, signature: &ViewsSignature, views: usize) -> Option<StoredViews>;
-    async fn update_views(&self, name: &DatabaseName, update: ViewsUpdate) -> bool;
-    async fn view_rows(&self, name: &DatabaseName, view: ViewState, range: PositionRange, limit: RowLimit) -> Option<ViewPage>;
-    async fn view_nodes(&self, name: &DatabaseName, view: ViewState, level: u8, range: PositionRange, most: usize) -> Option<Vec<ViewNode>>;
-    async fn put_view_nodes(&self, name: &DatabaseName, view: ViewState, level: u8, nodes: Vec<(Vec<u8>, NodeContent)>) -> bool;
-    async fn drop_views(&self, name: &DatabaseName, kept: &[ViewsSignature]) -> ();
     async fn document_changes(&self, name: &DatabaseName, after: ChangeNumber, most: usize, skip_kind: Option<SkipKind>, choose: SelectBodies, most_bytes: u64) -> DocumentChanges;
     async fn latest_document_changes(&self, name: &DatabaseName, after: ChangeNumber, before: Option<ChangeNumber>, most: usize, choose: SelectBodies, most_bytes: u64) -> DocumentChanges;
     async fn count_changes(&self, name: &DatabaseName, after: ChangeNumber) -> u64;
@@ -195,4 +186,17 @@ timed! {
     async fn sweep_attachments(&self, of: Option<&DatabaseName>, stored_before: Moment) -> u64;
     async fn sweep_databases(&self) -> bool;
     fn subscribe_to_database(&self, name: &DatabaseName) -> Notices;
+}
+
+timed! {
+    Queries:
+    async fn indexes(&self, name: &DatabaseName) -> Indexes;
+    async fn build_indexes(&self, name: &DatabaseName, most: usize) -> bool;
+    async fn documents_by_key(&self, name: &DatabaseName, range: IndexRange, choose: SelectBodies, most_bytes: u64) -> Option<IndexPage>;
+    async fn views(&self, name: &DatabaseName, signature: &ViewsSignature, views: usize) -> Option<StoredViews>;
+    async fn update_views(&self, name: &DatabaseName, update: ViewsUpdate) -> bool;
+    async fn view_rows(&self, name: &DatabaseName, view: ViewState, range: PositionRange, limit: RowLimit) -> Option<ViewPage>;
+    async fn view_nodes(&self, name: &DatabaseName, view: ViewState, level: u8, range: PositionRange, most: usize) -> Option<Vec<ViewNode>>;
+    async fn put_view_nodes(&self, name: &DatabaseName, view: ViewState, level: u8, nodes: Vec<(Vec<u8>, NodeContent)>) -> bool;
+    async fn drop_views(&self, name: &DatabaseName, kept: &[ViewsSignature]) -> ();
 }

@@ -16,6 +16,7 @@ use super::sweep::REMOVE_INDEX_ROWS;
 use super::transfer::{ATTACHMENTS_AFTER, BODIES_AFTER, DOCUMENTS_AFTER, LOCAL_DOCUMENTS_AFTER};
 use super::view_removal::{DROPPED, FIRST_ROWS, REMOVE_NODES, REMOVE_ROWS};
 use super::views::STATEMENTS as VIEWS;
+use crate::Queries as _;
 use crate::conformance::wait;
 use crate::database::{DatabasesExt as _, DocumentRange, DocumentWrite, DocumentsSnapshot};
 use crate::postgres::rows::get;
