@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use feedsync_couch::{DocumentId, Refusal, RefusalKind};
+use feedsync_couch::view::DesignViews;
+use feedsync_couch::{Refusal, RefusalKind};
+use feedsync_formats::json::Node;
 use feedsync_store::{Database, Databases};
 
 use super::validation::{Author, Validation};
@@ -60,7 +62,7 @@ impl DocumentsWriter {
         while prepared.len() > 0 {
             let (places, some): (Vec<_>, Vec<_>) = prepared.by_ref().take(WRITE_BATCH).unzip();
             let mut accepted = Vec::with_capacity(some.len());
-            let checked = self.check(&current, &some).await?;
+            let checked = self.check(&current, &some, edits).await?;
             for ((at, document), refusal) in places.into_iter().zip(some).zip(checked) {
                 match refusal {
                     None => accepted.push(document),
@@ -76,16 +78,23 @@ impl DocumentsWriter {
         Ok((0..count).filter_map(result).collect())
     }
 
-    /// Returns a refusal for each document that the author may not write, or that functions of the database refuse.
+    /// Returns a refusal for each document that the author may not write, that is not a valid design document, or that
+    /// functions of the database refuse.
     async fn check(
         &self,
         database: &Database,
         documents: &[PreparedDocument],
+        edits: Edits,
     ) -> Result<Vec<Option<Refusal>>, DocumentsError> {
-        let is_refused = |id: &DocumentId| id.is_design() && !self.author.may_design;
-        let refusal = || RefusalKind::Unauthorized.with_reason("You are not a db or server admin.");
-        let refused = documents.iter().map(|document| is_refused(&document.id).then(refusal));
-        let refused: Vec<_> = refused.collect();
+        let refusal = |document: &PreparedDocument| {
+            if document.id.is_design() && !self.author.may_design {
+                let reason = "You are not a db or server admin.";
+                return Some(RefusalKind::Unauthorized.with_reason(reason));
+            }
+            // A replicated one is stored as it is, so that no server keeps an edit to itself.
+            (edits == Edits::New).then(|| invalid_design(document)).flatten()
+        };
+        let refused: Vec<_> = documents.iter().map(refusal).collect();
         let Some(validation) = &self.validation else { return Ok(refused) };
         let said = validation.check(&*self.databases, (database, &self.author), documents).await?;
         Ok(refused.into_iter().zip(said).map(|(one, other)| one.or(other)).collect())
@@ -120,4 +129,11 @@ impl DocumentsWriter {
         }
         Ok((after, written))
     }
+}
+
+/// Why a design document is not valid, if so: its views could never be read.
+fn invalid_design(document: &PreparedDocument) -> Option<Refusal> {
+    let is_checked = document.id.is_design() && !document.is_deleted;
+    let read = is_checked.then(|| DesignViews::read(Node::root(&document.text)))?;
+    read.err().filter(|refusal| refusal.kind == RefusalKind::InvalidDesign)
 }
