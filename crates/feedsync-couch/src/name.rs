@@ -13,7 +13,8 @@ pub const MAX_DATABASE_NAME_BYTES: usize = 238;
 /// 7,168.
 pub const MAX_DOCUMENT_ID_BYTES: usize = 7_168;
 
-/// The name of a database: a lower-case letter, then those, digits and `_$()+/-`.
+/// The name of a database: a lower-case letter, then those, digits and `_$()+/-`; or one of
+/// [`SYSTEM`](Self::SYSTEM).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DatabaseName(Box<str>);
 
@@ -30,6 +31,9 @@ impl FromStr for DatabaseName {
 
     fn from_str(text: &str) -> Result<Self, Refusal> {
         let is_known = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'$' | b'(' | b')' | b'+' | b'/' | b'-');
+        if Self::SYSTEM.contains(&text) {
+            return Ok(Self(text.into()));
+        }
         let begins = text.as_bytes().first().is_some_and(u8::is_ascii_lowercase);
         if begins && text.len() <= MAX_DATABASE_NAME_BYTES && text.bytes().all(is_known) {
             return Ok(Self(text.into()));
@@ -39,6 +43,22 @@ impl FromStr for DatabaseName {
              are allowed. Must begin with a letter.",
             text.chars().take(MAX_DATABASE_NAME_BYTES).collect::<String>()
         )))
+    }
+}
+
+impl DatabaseName {
+    /// Name of the database of users.
+    pub const USERS: &str = "_users";
+
+    /// Name of the database of replications.
+    pub const REPLICATOR: &str = "_replicator";
+
+    /// Names of the databases in which the server itself acts on documents.
+    pub const SYSTEM: [&str; 2] = [Self::USERS, Self::REPLICATOR];
+
+    /// Whether the server itself acts on the documents of the database.
+    pub fn is_system(&self) -> bool {
+        self.0.starts_with('_')
     }
 }
 
@@ -111,10 +131,24 @@ mod tests {
 
     #[test]
     fn databases_are_named_as_couchdb_names_them() {
-        for name in ["a", "a0_$()+/-", "user/anna"] {
-            assert_eq!(name.parse::<DatabaseName>().unwrap().as_str(), name);
+        for name in ["a", "a0_$()+/-", "user/anna", "_users", "_replicator"] {
+            let parsed = name.parse::<DatabaseName>().unwrap();
+            assert_eq!(parsed.as_str(), name);
+            assert_eq!(parsed.is_system(), name.starts_with('_'), "{name}");
         }
-        for name in ["", "A", "aB", "0a", "_users", "a b", "a\u{e4}", "a.b", &"a".repeat(239)] {
+        for name in [
+            "",
+            "A",
+            "aB",
+            "0a",
+            "_user",
+            "_users/a",
+            "_global_changes",
+            "a b",
+            "a\u{e4}",
+            "a.b",
+            &"a".repeat(239),
+        ] {
             let refused = name.parse::<DatabaseName>().unwrap_err();
             assert_eq!(refused.kind, RefusalKind::IllegalDatabaseName, "{name}");
         }

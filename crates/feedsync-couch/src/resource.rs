@@ -41,7 +41,7 @@ impl Resource {
         if first.is_empty() {
             return Ok(Self::Server);
         }
-        if first.starts_with('_') {
+        if first.starts_with('_') && !DatabaseName::SYSTEM.contains(&first.as_str()) {
             return Ok(Self::Special(first, rest));
         }
         let database: DatabaseName = first.parse()?;
@@ -145,6 +145,10 @@ mod tests {
             ("/_all_dbs", "special _all_dbs []"),
             ("/_node/_local/_config/a/b", "special _node [\"_local\", \"_config\", \"a\", \"b\"]"),
             ("/db", "database db"),
+            ("/_users", "database _users"),
+            ("/_users/_changes", "of _users _changes []"),
+            ("/_users/org.couchdb.user%3Aanna", "document _users org.couchdb.user:anna"),
+            ("/_replicator/x", "document _replicator x"),
             ("/db/", "database db"),
             ("/a%2Fb/", "database a/b"),
             ("/db/_changes", "of db _changes []"),

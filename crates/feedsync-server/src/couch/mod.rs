@@ -44,7 +44,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_couch::{DatabaseName, Parameters, Resource};
+use feedsync_couch::{DatabaseName, Parameters, RefusalKind, Resource};
 use http::Method;
 
 use failure::{Failure, no_database};
@@ -74,6 +74,10 @@ async fn carry_out(hub: Hub, method: Method, call: Call, body: Body) -> Result<R
         matches!(&resource, Resource::Special(name, _) if name == "_up" || name == "_session");
     if matches!(call.principal, Principal::Anonymous) && !is_for_all {
         return Err(Problem::sign_in().into());
+    }
+    if let Some(name) = resource.database().filter(|name| name.is_system()) {
+        let reason = format!("{name} is not supported here");
+        return Err(RefusalKind::NotImplemented.with_reason(reason).into());
     }
     let databases = hub.endpoint.databases();
     let parameters = Parameters::read(call.uri.query().unwrap_or_default());

@@ -69,10 +69,6 @@ pub(super) async fn special(
             asked.method_of(&[Method::POST])?;
             Ok(done(StatusCode::CREATED))
         }
-        ("_replicator" | "_users", _) => {
-            let reason = format!("{name} is not supported here");
-            Err(RefusalKind::NotImplemented.with_reason(reason).into())
-        }
         // The name is not valid for a database.
         _ if asked.method == Method::PUT => {
             Err(name.parse::<DatabaseName>().map_or_else(Failure::from, |_| {

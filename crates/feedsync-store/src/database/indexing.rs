@@ -14,7 +14,7 @@ use super::{Database, LoadedDocument};
 /// Maximum number of indexes of a database. Further ones in design documents are not stored.
 pub const MAX_INDEXES: usize = 64;
 
-/// Maximum size of the documents that [`build_indexes`](super::Databases::build_indexes) adds at once, in bytes.
+/// Maximum size of the documents that [`build_indexes`](super::Queries::build_indexes) adds at once, in bytes.
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub(crate) const BUILD_BYTES: u64 = 8 << 20;
 
@@ -38,7 +38,7 @@ pub struct StoredIndex {
 pub struct Indexes {
     /// The indexes, in the order of their names.
     pub indexes: Vec<StoredIndex>,
-    /// Whether [`build_indexes`](super::Databases::build_indexes) has nothing to do. Otherwise it may also find
+    /// Whether [`build_indexes`](super::Queries::build_indexes) has nothing to do. Otherwise it may also find
     /// further indexes.
     pub are_built: bool,
 }
