@@ -130,7 +130,8 @@ pub(crate) async fn set_up(endpoint: Endpoint) -> Endpoint {
 /// Creates an administrator; returns a token.
 pub(crate) async fn token(endpoint: &Endpoint) -> String {
     let user = UserName::new("anna").expect("a valid name");
-    let new = NewUser { name: user.clone(), password: None, administrator: true };
+    let new =
+        NewUser { name: user.clone(), password: None, administrator: true, databases_only: false };
     endpoint.add_user(new).await.expect("a new user");
     let new = NewToken {
         user,

@@ -22,6 +22,7 @@ mod security;
 #[cfg(feature = "queries")]
 mod sort;
 mod tree;
+mod user;
 
 #[cfg(feature = "queries")]
 pub mod collation;
@@ -60,7 +61,11 @@ pub use query::{Parameters, revisions, texts};
 pub use refusal::{Refusal, RefusalKind};
 pub use resource::Resource;
 pub use revision::{MAX_GENERATION, MAX_SIGNATURE_BYTES, Revision, RevisionError, Signature};
-pub use security::{DEFAULT_SECURITY, without_user};
+pub use security::{DEFAULT_SECURITY, Security, without_user};
 #[cfg(feature = "queries")]
 pub use sort::{MAX_SORT_FIELDS, Sort, SortField};
 pub use tree::{BodyRef, Content, DamagedTree, Graft, Leaf, Path, PathError, Purged, Tree};
+pub use user::{
+    MAX_USER_BYTES, USER_ID_PREFIX, UserDocument, UserWriter, roles_of_user, user_document_id,
+    user_of_id,
+};

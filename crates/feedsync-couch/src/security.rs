@@ -1,8 +1,10 @@
-//! The security object of a database (`_security`), and user names in it.
+//! The security object of a database (`_security`): who may use it and who administers it.
 
-use feedsync_formats::json::Node;
+use feedsync_formats::json::{Kind, Node};
 
 use crate::json::Json;
+use crate::query::texts;
+use crate::refusal::{Refusal, RefusalKind};
 
 /// The security object of a database that has none of its own: only administrators of the server use it.
 pub const DEFAULT_SECURITY: &str =
@@ -10,6 +12,72 @@ pub const DEFAULT_SECURITY: &str =
 
 /// Members that only the administrators of the server match.
 const CLOSED: &str = r#"{"names":[],"roles":["_admin"]}"#;
+
+/// The users and roles that a security object names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Security {
+    admins: Group,
+    members: Group,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Group {
+    names: Vec<String>,
+    roles: Vec<String>,
+}
+
+impl Security {
+    /// Reads a security object. An invalid one is refused, since it would name nobody or everybody.
+    ///
+    /// ```
+    /// use feedsync_couch::{Json, Security};
+    ///
+    /// let json = br#"{"admins":{"names":["anna"]},"members":{"roles":["staff"]}}"#;
+    /// let security = Security::read(Json::read(json.to_vec())?.root())?;
+    /// assert!(security.is_administrator("anna", &[]));
+    /// assert!(security.is_member("otto", &["staff".to_owned()]));
+    /// assert!(!security.is_member("otto", &[]));
+    /// # Ok::<(), feedsync_couch::Refusal>(())
+    /// ```
+    pub fn read(security: Node<'_>) -> Result<Self, Refusal> {
+        Ok(Self {
+            admins: Group::read(security, "admins")?,
+            members: Group::read(security, "members")?,
+        })
+    }
+
+    /// Whether a user with these roles administers the database.
+    pub fn is_administrator(&self, user: &str, roles: &[String]) -> bool {
+        self.admins.contains(user, roles)
+    }
+
+    /// Whether a user with these roles may read and write. Without any members, everybody may who signs in.
+    pub fn is_member(&self, user: &str, roles: &[String]) -> bool {
+        let is_open = self.members == Group::default();
+        is_open || self.members.contains(user, roles) || self.is_administrator(user, roles)
+    }
+}
+
+impl Group {
+    fn read(security: Node<'_>, part: &str) -> Result<Self, Refusal> {
+        let refuse = |reason: String| RefusalKind::BadRequest.with_reason(reason);
+        let Some(member) = security.member(part) else { return Ok(Self::default()) };
+        if member.value.kind() != Kind::Object {
+            return Err(refuse(format!("{part} must be a JSON object")));
+        }
+        let list = |name: &str| match member.value.member(name) {
+            None => Ok(Vec::new()),
+            Some(list) => texts(list.value)
+                .map_err(|_| refuse(format!("{part}.{name} must be a JSON list of strings"))),
+        };
+        Ok(Self { names: list("names")?, roles: list("roles")? })
+    }
+
+    fn contains(&self, user: &str, roles: &[String]) -> bool {
+        self.names.iter().any(|name| name == user)
+            || self.roles.iter().any(|role| roles.contains(role))
+    }
+}
 
 /// Returns a security object without a user's name, or `None` if it does not name the user.
 ///
@@ -52,6 +120,39 @@ pub fn without_user(security: &str, user: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn access(security: &str, user: &str, roles: &[&str]) -> (bool, bool) {
+        let json = Json::read(security.as_bytes().to_vec()).unwrap();
+        let security = Security::read(json.root()).unwrap();
+        let roles: Vec<String> = roles.iter().map(ToString::to_string).collect();
+        (security.is_administrator(user, &roles), security.is_member(user, &roles))
+    }
+
+    #[test]
+    fn names_and_roles_give_access() {
+        let by_name = r#"{"admins":{"names":["anna"]},"members":{"names":["otto"]}}"#;
+        let by_role = r#"{"admins":{"roles":["chiefs"]},"members":{"roles":["staff"]}}"#;
+        for (security, user, roles, expected) in [
+            (by_name, "anna", &[][..], (true, true)),
+            (by_name, "otto", &[], (false, true)),
+            (by_name, "nora", &["anna", "otto"], (false, false)),
+            (by_role, "nora", &["chiefs"], (true, true)),
+            (by_role, "nora", &["other", "staff"], (false, true)),
+            (by_role, "staff", &[], (false, false)),
+            (r#"{"admins":{"names":["anna"]}}"#, "nora", &[], (false, true)),
+            (r#"{"members":{"names":[],"roles":[]}}"#, "nora", &[], (false, true)),
+            (DEFAULT_SECURITY, "nora", &["staff"], (false, false)),
+            ("{}", "nora", &[], (false, true)),
+        ] {
+            assert_eq!(access(security, user, roles), expected, "{security} {user} {roles:?}");
+        }
+        for invalid in
+            [r#"{"admins":[]}"#, r#"{"members":{"names":"otto"}}"#, r#"{"members":{"roles":[1]}}"#]
+        {
+            let json = Json::read(invalid.as_bytes().to_vec()).unwrap();
+            assert!(Security::read(json.root()).is_err(), "{invalid}");
+        }
+    }
 
     #[test]
     fn database_stays_closed_when_its_last_member_is_removed() {

@@ -13,6 +13,7 @@ pub mod sequence;
 pub mod show;
 #[cfg(test)]
 mod tests;
+pub mod users;
 pub mod validation;
 pub mod views;
 mod writer;

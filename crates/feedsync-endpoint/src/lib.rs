@@ -58,7 +58,8 @@ pub use member::{
 pub use nearest::{did_you_mean, nearest};
 #[cfg(feature = "people")]
 pub use people::{
-    LabelError, NewToken, NewUser, Password, PasswordError, PeopleError, Person, TokenSecret, label,
+    Asserted, LabelError, NewToken, NewUser, Password, PasswordError, PeopleError, Person,
+    TokenSecret, label,
 };
 pub use policy::ConflictPolicy;
 pub use publish::Publication;

@@ -17,7 +17,7 @@ use feedsync_store::{
 
 pub use password::{Password, PasswordError};
 use person::Credential;
-pub use person::Person;
+pub use person::{Asserted, Person};
 pub use token::{LabelError, TokenSecret, label};
 
 use crate::endpoint::Endpoint;
@@ -56,6 +56,8 @@ pub struct NewUser {
     pub password: Option<Password>,
     /// Whether the user is an administrator; the first user must be one.
     pub administrator: bool,
+    /// Whether the user may use databases alone.
+    pub databases_only: bool,
 }
 
 /// A token to be created.
@@ -91,6 +93,7 @@ impl Endpoint {
             password: self.hashed(new.password).await?,
             administrator: new.administrator,
             disabled: false,
+            databases_only: new.databases_only,
             created: self.environment.now(),
         };
         self.store.add_user(user.clone()).await?;
@@ -150,6 +153,17 @@ impl Endpoint {
         self.record_people("change user", name, None, now).await
     }
 
+    /// Limits a user to databases, or removes that limit. Administrators have no limits.
+    pub async fn set_databases_only(
+        &self,
+        name: &UserName,
+        databases_only: bool,
+    ) -> Result<(), PeopleError> {
+        self.change_user(name, |user| user.databases_only = databases_only).await?;
+        let now = if databases_only { "databases only" } else { "not only databases" };
+        self.record_people("change user", name, None, now).await
+    }
+
     /// Disables all sign-in of a user, or enables it again.
     pub async fn set_disabled(&self, name: &UserName, disabled: bool) -> Result<(), PeopleError> {
         self.change_user(name, |user| user.disabled = disabled).await?;
@@ -165,6 +179,8 @@ impl Endpoint {
             // user.
             self.secure_reading(ReadingOwner { name: user.name, id: user.id }).await?;
         }
+        #[cfg(feature = "databases")]
+        self.delete_user_document(name).await?;
         self.store.remove_user(name).await?;
         self.record_people("remove user", name, None, "").await
     }
@@ -305,17 +321,34 @@ impl Endpoint {
     /// their password was changed, or they were disabled or removed.
     pub async fn refresh_person(&self, person: &Person) -> Result<Option<Person>, StoreError> {
         match person.proof() {
-            Credential::Token(digest) => match self.store.token(digest).await? {
+            Credential::Token(digest) => match self.store.token(*digest).await? {
                 Some(token) => self.person_with(token).await,
                 None => Ok(None),
             },
             proof @ Credential::Password(_) => match self.store.user(person.user()).await? {
-                Some(user) if user.id == *person.id() && Credential::password(&user) == proof => {
+                Some(user) if user.id == *person.id() && Credential::password(&user) == *proof => {
                     self.person_of(user, None).await
                 }
                 _ => Ok(None),
             },
+            Credential::Assertion(asserted) => {
+                let again = self.asserted_person(person.user(), asserted.clone()).await?;
+                Ok(again.filter(|again| again.id() == person.id()))
+            }
         }
+    }
+
+    /// Returns the rights of a user of whom another system asserts that they signed in. The result is `None` if the
+    /// assertion has ended, or the user is unknown or disabled.
+    pub async fn asserted_person(
+        &self,
+        name: &UserName,
+        asserted: Asserted,
+    ) -> Result<Option<Person>, StoreError> {
+        if asserted.expires.is_some_and(|end| end <= self.environment.now()) {
+            return Ok(None);
+        }
+        Ok(self.person(name).await?.map(|person| person.asserted(asserted)))
     }
 
     /// Returns the rights of a user, without the bounds of a token; `None` if the user is unknown or
@@ -345,8 +378,12 @@ impl Endpoint {
         if user.disabled {
             return Ok(None);
         }
+        #[cfg(feature = "databases")]
+        let roles = self.database_roles(&user.name).await?;
+        #[cfg(not(feature = "databases"))]
+        let roles = Vec::new();
         match self.store.grants(GrantFilter::User(&user.name)).await {
-            Ok(grants) => Ok(Some(Person::new(user, grants, token))),
+            Ok(grants) => Ok(Some(Person::new(user, grants, token).with_database_roles(roles))),
             // The user was removed in the meantime.
             Err(StoreError::NoUser(_)) => Ok(None),
             Err(error) => Err(error),

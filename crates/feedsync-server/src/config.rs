@@ -14,7 +14,9 @@ use crate::configuration::declare::settings;
 use crate::configuration::kinds::{
     Bytes, Count, CountOrZero, File, ListOf, Network, Optional, Socket, Span, Text,
 };
-use crate::configuration::values::{Audience, ForwardedBy, Level, LogFormat, StoreAddress, Switch};
+use crate::configuration::values::{
+    Audience, ForwardedBy, Level, LogFormat, StoreAddress, Switch, UserRegistration,
+};
 use crate::http::address::{Origin, ProxyAddress, PublicBase};
 
 settings! {
@@ -64,6 +66,20 @@ settings! {
         /// Whether functions of design documents are executed: `on` or `off`. With `off`, `validate_doc_update` does not
         /// protect documents.
         functions: Switch as Text = Switch::On;
+        /// Audience that may add users through the database `_users`: `off` (nobody, and the database cannot be used),
+        /// `administrators` or `anyone`. Its users may use databases alone. With `anyone`, whoever reaches the hub
+        /// can get an account, so each database must name its members.
+        couch_users: UserRegistration as Text = UserRegistration::Off;
+        /// File with keys of JSON Web Tokens, by which users sign in to databases: a line `KIND:ID = KEY` for each, as in
+        /// CouchDB. The kind is `hmac` (a secret in Base64), `rsa`, `ec` or `eddsa` (a public key in PEM, with `\n` for each
+        /// end of a line). The id `_default` is for tokens without `kid`.
+        couch_jwt_keys: Option<PathBuf> as Optional<File> = None;
+        /// File with the secret of a proxy that signs users in to databases by the headers `X-Auth-CouchDB-UserName`,
+        /// `X-Auth-CouchDB-Roles` and `X-Auth-CouchDB-Token`. The proxy must remove these headers from other requests.
+        couch_proxy_secret: Option<PathBuf> as Optional<File> = None;
+        /// Whether each user has a database: `on` or `off`. Its name is `userdb-` and the user name in hexadecimal, and
+        /// it is created when it is first used.
+        couch_user_databases: Switch as Text = Switch::Off;
         /// Audience of `/metrics`: `administrators` or `public`.
         metrics: Audience as Text = Audience::Administrators;
         /// Time for which browsers that used https use only https for the host name of the hub, on all ports
@@ -193,6 +209,9 @@ settings! {
         record_time: Duration as Span = Duration::from_secs(365 * 24 * 60 * 60);
         /// Maximum number of collections that one person can own. Administrators are exempt. 0: no limit.
         owned_collections: usize as CountOrZero = 1_000;
+        /// Maximum number of users of databases alone, beyond which nobody can register (`couch_users`). 0: no
+        /// limit.
+        registered_users: usize as CountOrZero = 10_000;
         /// Maximum number of databases that one person can create. Administrators are exempt. 0: no limit.
         owned_databases: usize as CountOrZero = 1_000;
         /// Maximum number of documents in all databases that one person created, including the databases of that

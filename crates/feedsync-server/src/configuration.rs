@@ -20,7 +20,8 @@ use crate::config::{Config, Limits, Log, Tls};
 pub use reference::{as_toml, reference};
 pub use values::{
     Audience, AudienceError, ForwardedBy, ForwardedByError, Level, LevelError, LogFormat,
-    LogFormatError, StoreAddress, StoreAddressError, Switch, SwitchError,
+    LogFormatError, StoreAddress, StoreAddressError, Switch, SwitchError, UserRegistration,
+    UserRegistrationError,
 };
 
 /// One setting.

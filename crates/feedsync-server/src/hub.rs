@@ -12,6 +12,7 @@ use feedsync_store::EndpointName;
 use tokio::sync::{Mutex, OnceCell, Semaphore, watch};
 
 use crate::access::Access;
+use crate::access::assertions::AssertionKeys;
 use crate::collections::live::Live;
 use crate::config::Config;
 use crate::configuration::Switch;
@@ -44,11 +45,19 @@ pub struct HubParts {
     pub local_proof: Option<LocalProof>,
     /// Carries out replications that administrators request. Without it, the hub refuses them.
     pub replicator: Option<Arc<dyn Replicator>>,
+    /// Keys of other systems that sign users in to databases.
+    pub assertion_keys: AssertionKeys,
 }
 
 impl From<Endpoint> for HubParts {
     fn from(endpoint: Endpoint) -> Self {
-        Self { endpoint, newsreading: None, local_proof: None, replicator: None }
+        Self {
+            endpoint,
+            newsreading: None,
+            local_proof: None,
+            replicator: None,
+            assertion_keys: AssertionKeys::default(),
+        }
     }
 }
 
@@ -122,7 +131,7 @@ pub(crate) struct Shared {
 
 impl Hub {
     pub(crate) fn new(served: HubParts, config: Config, stopping: watch::Receiver<bool>) -> Self {
-        let HubParts { endpoint, newsreading, local_proof, replicator } = served;
+        let HubParts { endpoint, newsreading, local_proof, replicator, assertion_keys } = served;
         let timings = Arc::new(Timings::default());
         let store = TimedStore { store: Arc::clone(endpoint.store()), timings: timings.clone() };
         let endpoint = endpoint.over(Arc::new(store));
@@ -132,7 +141,7 @@ impl Hub {
         };
         let clients = Clients::new(config.limits);
         Self(Arc::new(Shared {
-            access: Arc::new(Access::new(endpoint.clone(), &config)),
+            access: Arc::new(Access::new(endpoint.clone(), &config, assertion_keys)),
             cleaning: Cleaning::new(clients.clone()),
             clients,
             metrics: Arc::default(),

@@ -28,6 +28,7 @@ mod serve;
 mod web_package;
 
 pub use access::Right;
+pub use access::assertions::{AssertionKeys, AssertionKeysError};
 pub use config::{Config, Limits, Log, Tls};
 pub use http::address::{
     Origin, OriginError, ProxyAddress, ProxyAddressError, PublicBase, PublicBaseError,

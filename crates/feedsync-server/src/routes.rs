@@ -46,7 +46,7 @@ fn route(path: impl Into<String>, methods: MethodRouter<Hub>, rights: Rights) ->
 fn couch(path: &str) -> Route {
     static RIGHTS: LazyLock<Vec<(Method, Right)>> = LazyLock::new(|| {
         let known = [Method::GET, Method::POST, Method::PUT, Method::DELETE, couch::COPY.clone()];
-        known.map(|method| (method, Right::Resource)).into()
+        known.map(|method| (method, Right::Databases)).into()
     });
     let answer = couch::answer;
     route(path, get(answer).post(answer).put(answer).delete(answer), &RIGHTS)

@@ -26,6 +26,8 @@ pub struct User {
     pub administrator: bool,
     /// Whether every sign-in is refused.
     pub disabled: bool,
+    /// Whether the user may use databases alone: no collections, no newsreaders and no pages.
+    pub databases_only: bool,
     /// When the user was added.
     pub created: Moment,
 }

@@ -132,7 +132,8 @@ async fn finder_reaches_no_private_address_for_users() {
     scene.web.feed("/feed", &[("a", AT)]);
     let password = Password::new("correct horse battery").unwrap();
     let name = UserName::new("anna").unwrap();
-    let new = NewUser { name, password: Some(password), administrator: true };
+    let new =
+        NewUser { name, password: Some(password), administrator: true, databases_only: false };
     scene.endpoint.add_user(new).await.unwrap();
     let error = scene.finder().first(&scene.web.url("/feed").parse().unwrap()).await.unwrap_err();
     assert!(error.to_string().contains("not a public address"), "{error}");

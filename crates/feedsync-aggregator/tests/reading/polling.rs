@@ -351,7 +351,8 @@ async fn private_addresses_are_not_reached_for_users() {
     scene.subscribe(&person, &["/feed"]).await;
     let password = Password::new("correct horse battery").unwrap();
     let name = UserName::new("anna").unwrap();
-    let new = NewUser { name, password: Some(password), administrator: true };
+    let new =
+        NewUser { name, password: Some(password), administrator: true, databases_only: false };
     scene.endpoint.add_user(new).await.unwrap();
     scene.poll().await;
     assert!(scene.web.asked().is_empty());

@@ -12,7 +12,7 @@ use feedsync_endpoint::Endpoint;
 use feedsync_fetch::{Fetcher, address};
 use feedsync_http::{HubRegistration, LocalProof};
 use feedsync_server::configuration::{self, Sources, StoreAddress};
-use feedsync_server::{Config, HubParts, ProxyAddress, ServeError, Serving, serve};
+use feedsync_server::{AssertionKeys, Config, HubParts, ProxyAddress, ServeError, Serving, serve};
 use serde_json::json;
 use tokio::sync::Notify;
 
@@ -81,12 +81,14 @@ impl Serve {
         // Clients that start replications send their credentials, and the logins here are not theirs.
         let replicator = self::fetcher(&NetworkAccess::new(None), proxy.as_ref())?;
         let replicator = Arc::new(RequestedReplications::new(replicator));
+        let assertion_keys = AssertionKeys::read(&config).map_err(Failure::refused)?;
         let proof = LocalProof::random();
         let served = HubParts {
             endpoint: home.endpoint.clone(),
             newsreading: Some(newsreading.clone()),
             local_proof: Some(proof.clone()),
             replicator: Some(replicator),
+            assertion_keys,
         };
         let kept = config.limits.article_time;
         let kept = (!kept.is_zero()).then_some(kept);

@@ -50,6 +50,16 @@ Examples:
   feedsync user demote anna
 ";
 
+const RESTRICT_EXAMPLES: &str = "\
+Examples:
+  feedsync user restrict anna
+";
+
+const UNRESTRICT_EXAMPLES: &str = "\
+Examples:
+  feedsync user unrestrict anna
+";
+
 const PASSWORD_EXAMPLES: &str = "\
 Examples:
   feedsync user password anna                  # asks for it
@@ -77,6 +87,8 @@ pub(crate) enum User {
     Enable(Enable),
     Promote(Promote),
     Demote(Demote),
+    Restrict(Restrict),
+    Unrestrict(Unrestrict),
     Password(NewPassword),
     #[command(subcommand)]
     Token(token::Token),
@@ -94,6 +106,9 @@ pub(crate) struct Add {
     /// Make the user an administrator, who may use all collections, settings and users
     #[arg(long)]
     administrator: bool,
+    /// Let the user use databases only: no collections, no newsreaders, no pages
+    #[arg(long, conflicts_with = "administrator")]
+    databases_only: bool,
     /// Read the password from the first line of standard input [default: ask on the terminal]
     #[arg(long)]
     password_stdin: bool,
@@ -150,6 +165,24 @@ pub(crate) struct Demote {
     name: UserName,
 }
 
+/// Let a user use databases only: no collections, no newsreaders, no pages
+///
+/// Users who register themselves through the database _users are restricted so. Administrators have no restrictions.
+#[derive(Debug, Args)]
+#[command(after_help = RESTRICT_EXAMPLES)]
+pub(crate) struct Restrict {
+    /// Name of the user
+    name: UserName,
+}
+
+/// Let a restricted user use collections, newsreaders and pages, too
+#[derive(Debug, Args)]
+#[command(after_help = UNRESTRICT_EXAMPLES)]
+pub(crate) struct Unrestrict {
+    /// Name of the user
+    name: UserName,
+}
+
 /// Change the password of a user; browsers are signed out, tokens stay valid
 #[derive(Debug, Args)]
 #[command(after_help = PASSWORD_EXAMPLES)]
@@ -168,12 +201,12 @@ impl User {
         let (said, name) = match self {
             Self::Token(command) => return command.run(context, &home).await,
             Self::List(_) => return list(context, &home).await,
-            Self::Add(Add { name, administrator, password_stdin, no_password }) => {
+            Self::Add(Add { name, administrator, databases_only, password_stdin, no_password }) => {
                 let password = match no_password {
                     true => None,
                     false => Some(password(&name, password_stdin)?),
                 };
-                let new = NewUser { name, password, administrator };
+                let new = NewUser { name, password, administrator, databases_only };
                 let user = endpoint.add_user(new).await?;
                 if context.json {
                     return output::json(&view::people::user(&user));
@@ -211,6 +244,14 @@ impl User {
                 endpoint.set_administrator(&name, false).await?;
                 (format!("{name} is no longer an administrator"), name)
             }
+            Self::Restrict(Restrict { name }) => {
+                endpoint.set_databases_only(&name, true).await?;
+                (format!("{name} may use databases only"), name)
+            }
+            Self::Unrestrict(Unrestrict { name }) => {
+                endpoint.set_databases_only(&name, false).await?;
+                (format!("{name} is not restricted to databases"), name)
+            }
             Self::Password(NewPassword { name, password_stdin }) => {
                 // The user is looked up first, so that nobody types a password for a misspelt name.
                 home.user(&name).await?;
@@ -247,6 +288,7 @@ async fn list(context: &Context, home: &OpenEndpoint) -> Result<(), Failure> {
         let kind = match (user.disabled, user.administrator) {
             (true, _) => "disabled",
             (false, true) => "administrator",
+            (false, false) if user.databases_only => "databases only",
             (false, false) => "",
         };
         let password = if user.password.is_some() { "yes" } else { "no" };

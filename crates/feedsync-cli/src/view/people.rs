@@ -10,6 +10,7 @@ pub(crate) fn user(user: &User) -> Value {
     json!({
         "name": user.name.as_str(),
         "administrator": user.administrator,
+        "databases_only": user.databases_only,
         "disabled": user.disabled,
         "password": user.password.is_some(),
         "created": moment(user.created),

@@ -166,7 +166,8 @@ impl Caller {
             }
             Self::Feeds => {
                 let name = UserName::new("anna").unwrap();
-                let new = NewUser { name, password: None, administrator: true };
+                let new =
+                    NewUser { name, password: None, administrator: true, databases_only: false };
                 peer.endpoint().add_user(new).await.unwrap();
                 let directory = tempfile::tempdir().unwrap();
                 let library: Arc<dyn Library> =

@@ -44,19 +44,24 @@ pub struct Author {
     pub name: Option<String>,
     /// Whether the user is an administrator of the server.
     pub is_administrator: bool,
+    /// Roles of the user in databases, without `_admin`.
+    pub roles: Vec<String>,
     /// Whether the user administers the database, and so may write design documents: their functions decide for all users.
     pub may_design: bool,
 }
 
 impl Author {
     /// This server itself.
-    pub const SERVER: Self = Self { name: None, is_administrator: true, may_design: true };
+    pub const SERVER: Self =
+        Self { name: None, is_administrator: true, roles: Vec::new(), may_design: true };
 
     /// The user as functions of a database see it: `{"db": "notes", "name": "anna", "roles": []}`.
     pub fn context(&self, database: &DatabaseName) -> String {
         let name = self.name.as_deref().map_or_else(|| "null".into(), quoted);
-        let roles = if self.is_administrator { "\"_admin\"" } else { "" };
-        let database = quoted(database.as_str());
+        let administrator = self.is_administrator.then_some("_admin");
+        let roles = administrator.into_iter().chain(self.roles.iter().map(String::as_str));
+        let roles: Vec<String> = roles.map(quoted).collect();
+        let (database, roles) = (quoted(database.as_str()), roles.join(","));
         format!("{{\"db\":{database},\"name\":{name},\"roles\":[{roles}]}}")
     }
 }

@@ -1,14 +1,15 @@
-//! The only way in which documents are written: all checks happen here.
+//! The only way in which documents are written: all checks happen here, and those of
+//! [documents of users](super::users).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use feedsync_couch::view::DesignViews;
-use feedsync_couch::{Refusal, RefusalKind};
+use feedsync_couch::{DatabaseName, Refusal, RefusalKind};
 use feedsync_formats::json::Node;
-use feedsync_store::{Database, Databases};
+use feedsync_store::Database;
 
-use super::validation::{Author, Validation};
+use super::validation::Author;
 use super::{
     DocumentsError, Edits, NewDocument, PreparedDocument, WRITE_BATCH, Written, prepare,
     stored_elsewhere, write_prepared,
@@ -18,16 +19,14 @@ use crate::endpoint::Endpoint;
 /// Writes documents on behalf of a user.
 #[derive(Clone)]
 pub struct DocumentsWriter {
-    databases: Arc<dyn Databases>,
-    validation: Option<Arc<Validation>>,
-    author: Author,
+    pub(super) endpoint: Endpoint,
+    pub(super) author: Author,
 }
 
 impl Endpoint {
     /// Returns a writer of documents that acts on behalf of a user.
     pub fn documents_writer(&self, author: Author) -> DocumentsWriter {
-        let validation = self.validation.clone();
-        DocumentsWriter { databases: self.databases(), validation, author }
+        DocumentsWriter { endpoint: self.clone(), author }
     }
 }
 
@@ -44,7 +43,20 @@ impl DocumentsWriter {
         documents: Vec<NewDocument>,
         edits: Edits,
     ) -> Result<Written, DocumentsError> {
-        let databases = &*self.databases;
+        match database.name.as_str() == DatabaseName::USERS {
+            true => self.write_users(database, documents, edits).await,
+            false => self.write_ordinary(database, documents, edits).await,
+        }
+    }
+
+    /// The same for documents by which the server itself does nothing.
+    pub(super) async fn write_ordinary(
+        &self,
+        database: &Database,
+        documents: Vec<NewDocument>,
+        edits: Edits,
+    ) -> Result<Written, DocumentsError> {
+        let databases = &*self.endpoint.databases();
         let count = documents.len();
         let (mut prepared, mut refused) = (Vec::with_capacity(count), BTreeMap::new());
         for (at, document) in documents.into_iter().enumerate() {
@@ -95,8 +107,9 @@ impl DocumentsWriter {
             (edits == Edits::New).then(|| invalid_design(document)).flatten()
         };
         let refused: Vec<_> = documents.iter().map(refusal).collect();
-        let Some(validation) = &self.validation else { return Ok(refused) };
-        let said = validation.check(&*self.databases, (database, &self.author), documents).await?;
+        let Some(validation) = &self.endpoint.validation else { return Ok(refused) };
+        let databases = self.endpoint.databases();
+        let said = validation.check(&*databases, (database, &self.author), documents).await?;
         Ok(refused.into_iter().zip(said).map(|(one, other)| one.or(other)).collect())
     }
 
@@ -107,7 +120,7 @@ impl DocumentsWriter {
         documents: Arc<[PreparedDocument]>,
         edits: Edits,
     ) -> Result<(Database, Written), DocumentsError> {
-        let databases = &*self.databases;
+        let databases = &*self.endpoint.databases();
         if documents.is_empty() {
             return Ok((database.clone(), Vec::new()));
         }
@@ -122,7 +135,7 @@ impl DocumentsWriter {
             }
         }
         let (seen, after, written) = done?;
-        if let Some(validation) = &self.validation
+        if let Some(validation) = &self.endpoint.validation
             && !documents.iter().any(|document| document.id.is_design())
         {
             validation.keep(seen, &after);

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use feedsync_store::{CollectionName, Digest, Grant, Role, Scope, Token, User, UserId, UserName};
+use feedsync_store::{
+    CollectionName, Digest, Grant, Moment, Role, Scope, Token, User, UserId, UserName,
+};
 
 use crate::readings::ReadingOwner;
 
@@ -12,18 +14,31 @@ pub struct Person {
     user: UserName,
     id: UserId,
     administrator: bool,
+    databases_only: bool,
     roles: BTreeMap<CollectionName, Role>,
+    database_roles: Vec<String>,
     scope: Scope,
     proof: Credential,
 }
 
 /// Credential with which a person signed in, by which the person is looked up again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Credential {
+    /// An assertion of another system.
+    Assertion(Asserted),
     /// A token of this digest.
     Token(Digest),
     /// The digest of the hash of the password; `None` if the user has no password.
     Password(Option<Digest>),
+}
+
+/// An assertion of another system about a user, besides the name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asserted {
+    /// Roles of the user in databases, besides those of the user's document.
+    pub roles: Vec<String>,
+    /// When the assertion ends.
+    pub expires: Option<Moment>,
 }
 
 impl Credential {
@@ -40,8 +55,30 @@ impl Person {
             Some(token) => (Credential::Token(token.digest), token.scope),
             None => (Credential::password(&user), Scope::default()),
         };
-        let (name, id, administrator) = (user.name, user.id, user.administrator);
-        Self { user: name, id, administrator, roles, scope, proof }
+        Self {
+            user: user.name,
+            id: user.id,
+            administrator: user.administrator,
+            databases_only: user.databases_only,
+            roles,
+            database_roles: Vec::new(),
+            scope,
+            proof,
+        }
+    }
+
+    /// Returns the same person with these roles in databases.
+    pub(super) fn with_database_roles(self, database_roles: Vec<String>) -> Self {
+        Self { database_roles, ..self }
+    }
+
+    /// Returns the same person, signed in by an assertion of another system.
+    pub(super) fn asserted(mut self, asserted: Asserted) -> Self {
+        let more = asserted.roles.iter().filter(|role| !self.database_roles.contains(role));
+        let more: Vec<String> = more.cloned().collect();
+        self.database_roles.extend(more);
+        self.proof = Credential::Assertion(asserted);
+        self
     }
 
     /// Returns the user's name and id, by which the reading collection is found.
@@ -59,21 +96,31 @@ impl Person {
         &self.id
     }
 
-    /// Returns the digest of the token that was used; `None` if a password was.
+    /// Returns the digest of the token that was used; `None` if there was none.
     pub fn token(&self) -> Option<Digest> {
         match self.proof {
             Credential::Token(digest) => Some(digest),
-            Credential::Password(_) => None,
+            Credential::Password(_) | Credential::Assertion(_) => None,
         }
     }
 
-    pub(super) fn proof(&self) -> Credential {
-        self.proof
+    pub(super) fn proof(&self) -> &Credential {
+        &self.proof
     }
 
     /// Whether the person is an administrator who signed in by password, or by a token without limits.
     pub fn administers(&self) -> bool {
         self.administrator && self.is_unbounded()
+    }
+
+    /// Whether the person may use databases alone: no collections, no newsreaders and no pages.
+    pub fn uses_databases_only(&self) -> bool {
+        self.databases_only && !self.administrator
+    }
+
+    /// Returns the roles that `_security` of databases can name.
+    pub fn database_roles(&self) -> &[String] {
+        &self.database_roles
     }
 
     /// Whether the person has all rights of the user.
@@ -94,16 +141,18 @@ impl Person {
         Some(self.scope.role.map_or(role, |most| role.min(most)))
     }
 
-    /// Whether the person may create collections. A token for one collection, or for a role below owner, does
-    /// not allow it.
+    /// Whether the person may create collections and databases. A token for one collection, or for a role below
+    /// owner, does not allow it, and users of databases alone may not.
     pub fn may_create(&self) -> bool {
-        self.scope.collection.is_none() && self.scope.role.is_none_or(|most| most == Role::Owner)
+        !self.uses_databases_only()
+            && self.scope.collection.is_none()
+            && self.scope.role.is_none_or(|most| most == Role::Owner)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use feedsync_store::{Moment, TokenKind};
+    use feedsync_store::TokenKind;
 
     use super::*;
 
@@ -120,6 +169,7 @@ mod tests {
             password: None,
             administrator,
             disabled: false,
+            databases_only: false,
             created,
         };
         let grant = |collection, role| Grant { user: anna.clone(), collection, role };

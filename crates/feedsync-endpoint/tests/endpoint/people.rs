@@ -16,7 +16,7 @@ fn user(name: &str) -> UserName {
 
 fn new(name: &str, password: Option<&str>, administrator: bool) -> NewUser {
     let password = password.map(|text| Password::new(text).unwrap());
-    NewUser { name: user(name), password, administrator }
+    NewUser { name: user(name), password, administrator, databases_only: false }
 }
 
 fn token(name: &str, kind: TokenKind) -> NewToken {

@@ -4,34 +4,20 @@
 //! that succeeded recently do not count as attempts, so guessing does not lock out signed-in users.
 
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use feedsync_store::UserName;
 use http::{HeaderValue, StatusCode, header};
 
-use super::recent::ExpiringCache;
-use crate::http::bucket::Bucket;
+use super::rate_limits::{Rate, RateLimits};
 use crate::http::clients::Key;
 use crate::http::problem::Problem;
-
-/// Burst size, and the time until one more attempt is allowed.
-#[derive(Clone, Copy)]
-struct Rate {
-    most: f64,
-    each: Duration,
-}
 
 const ADDRESS_RATE: Rate = Rate { most: 20.0, each: Duration::from_secs(3) };
 const USER_RATE: Rate = Rate { most: 10.0, each: Duration::from_secs(6) };
 
-/// Remaining attempts. At most 100,000 keys are stored; the keys idle longest are evicted. An evicted
-/// key has all its attempts again, as it would have by then.
-pub(super) struct Attempts {
-    left: ExpiringCache<Option<Key>, Bucket>,
-    /// Makes reading and writing the remaining attempts one step.
-    turn: Mutex<()>,
-}
+/// Remaining attempts. A key that was idle for two minutes has all of them again.
+pub(super) struct Attempts(RateLimits<Option<Key>>);
 
 fn rate(key: &Option<Key>) -> Rate {
     match key {
@@ -42,14 +28,14 @@ fn rate(key: &Option<Key>) -> Rate {
 
 /// Keys that an attempt counts for: the address, if it is known, and the user, if a password is
 /// compared.
-fn keys(address: Option<IpAddr>, user: Option<&UserName>) -> impl Iterator<Item = Option<Key>> {
+fn keys(address: Option<IpAddr>, user: Option<&UserName>) -> Vec<Option<Key>> {
     let user = user.map(|user| Some(Key::Person(user.as_str().into())));
-    [Some(address.map(Key::address)), user].into_iter().flatten()
+    [Some(address.map(Key::address)), user].into_iter().flatten().collect()
 }
 
 impl Attempts {
     pub(super) fn new() -> Self {
-        Self { left: ExpiringCache::new(100_000, Duration::from_secs(120)), turn: Mutex::new(()) }
+        Self(RateLimits::new(rate, Duration::from_secs(120)))
     }
 
     /// Counts an attempt, or returns the time of the next one (429).
@@ -58,47 +44,25 @@ impl Attempts {
         address: Option<IpAddr>,
         user: Option<&UserName>,
     ) -> Result<(), Problem> {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        for key in keys(address, user) {
-            let left = self.left(&key).tokens;
-            if left < 1.0 {
-                return Err(refused(rate(&key).each.mul_f64(1.0 - left)));
-            }
-        }
-        keys(address, user).for_each(|key| self.add(key, -1.0));
-        Ok(())
+        self.0.take(&keys(address, user)).map_err(refused)
     }
 
     /// Gives back a successful attempt.
     pub(super) fn succeeded(&self, address: Option<IpAddr>, user: Option<&UserName>) {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        keys(address, user).for_each(|key| self.add(key, 1.0));
-    }
-
-    fn left(&self, key: &Option<Key>) -> Bucket {
-        let Rate { most, each } = rate(key);
-        let mut left = self.left.get(key).unwrap_or_else(|| Bucket::full(most));
-        left.fill(1.0 / each.as_secs_f64(), most);
-        left
-    }
-
-    fn add(&self, key: Option<Key>, more: f64) {
-        let mut left = self.left(&key);
-        left.tokens = (left.tokens + more).min(rate(&key).most);
-        self.left.insert(key, left);
+        self.0.give_back(&keys(address, user));
     }
 }
 
 fn refused(wait: Duration) -> Problem {
-    let seconds = (wait.as_secs_f64().ceil() as u64).max(1);
     let detail = "too many failed sign-ins; wait before you try again";
-    Problem::new(
-        StatusCode::TOO_MANY_REQUESTS,
-        "too-many-attempts",
-        "Too many sign-in attempts",
-        detail,
-    )
-    .header(header::RETRY_AFTER, HeaderValue::from(seconds))
+    too_many(wait, "Too many sign-in attempts", detail)
+}
+
+/// The response to one too many, with the time to wait.
+pub(super) fn too_many(wait: Duration, title: &'static str, detail: &'static str) -> Problem {
+    let seconds = (wait.as_secs_f64().ceil() as u64).max(1);
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-many-attempts", title, detail)
+        .header(header::RETRY_AFTER, HeaderValue::from(seconds))
 }
 
 #[cfg(test)]

@@ -25,6 +25,8 @@ pub(super) enum Credentials {
     Password(UserName, String),
     /// A browser session.
     Session(TokenSecret),
+    /// A JSON Web Token, for databases.
+    Jwt(String),
     /// The cookie of a database client.
     DatabaseCookie(DatabaseCookie),
     /// Credentials that sign in nobody, whatever is stored.
@@ -49,20 +51,26 @@ pub(super) fn read(headers: &HeaderMap, secure: bool, is_for_databases: bool) ->
             kept.or_else(session).unwrap_or(Credentials::None)
         }
         (Some(value), None) => {
-            value.to_str().ok().and_then(authorization).unwrap_or(Credentials::Invalid)
+            let text = value.to_str().ok();
+            let read = text.and_then(|text| authorization(text, is_for_databases));
+            read.unwrap_or(Credentials::Invalid)
         }
         (Some(_), Some(_)) => Credentials::Invalid,
     }
 }
 
-fn authorization(text: &str) -> Option<Credentials> {
+fn authorization(text: &str, is_for_databases: bool) -> Option<Credentials> {
     let (scheme, given) = text.split_once(' ')?;
     let given = given.trim();
     if scheme.eq_ignore_ascii_case("GoogleLogin") {
         return Some(Credentials::Token(TokenSecret::parse(google::authorization(text)?)?, None));
     }
     if scheme.eq_ignore_ascii_case("bearer") {
-        return Some(Credentials::Token(TokenSecret::parse(given)?, None));
+        let is_jwt = is_for_databases && given.split('.').count() == 3;
+        return match TokenSecret::parse(given) {
+            Some(secret) => Some(Credentials::Token(secret, None)),
+            None => is_jwt.then(|| Credentials::Jwt(given.to_owned())),
+        };
     }
     if !scheme.eq_ignore_ascii_case("basic") {
         return None;
@@ -92,9 +100,11 @@ mod tests {
                 Credentials::Token(_, user) => format!("token of {user:?}"),
                 Credentials::Password(user, password) => format!("{user} {password}"),
                 Credentials::Session(_) | Credentials::DatabaseCookie(_) => "session".to_owned(),
+                Credentials::Jwt(token) => format!("JWT {token}"),
                 Credentials::Invalid => "invalid".to_owned(),
             }
         };
+        assert_eq!(kind("Bearer a.b.c"), "JWT a.b.c");
         assert_eq!(kind(&format!("Bearer {token}")), "token of None");
         assert_eq!(kind(&format!("bearer  {token}")), "token of None");
         assert_eq!(kind(&basic(&format!("anna:{token}"))), "token of Some(\"anna\")");
@@ -113,6 +123,9 @@ mod tests {
         ] {
             assert_eq!(kind(invalid), "invalid", "{invalid}");
         }
+        let mut jwt = HeaderMap::new();
+        jwt.insert(header::AUTHORIZATION, "Bearer a.b.c".parse().unwrap());
+        assert!(matches!(read(&jwt, false, false), Credentials::Invalid), "for databases alone");
         let mut twice = HeaderMap::new();
         for _ in 0..2 {
             twice.append(header::AUTHORIZATION, format!("Bearer {token}").parse().unwrap());

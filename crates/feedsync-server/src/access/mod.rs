@@ -8,6 +8,7 @@
 //! whose body took longer than that changes anything ([`Call::recheck_if_slow`](crate::access::call::Call::recheck_if_slow)). All
 //! of this is stored in memory only.
 
+pub(crate) mod assertions;
 mod attempts;
 pub(crate) mod audience;
 pub(crate) mod browser;
@@ -17,7 +18,9 @@ mod credentials;
 mod failures;
 mod principal;
 pub(crate) mod quotas;
+mod rate_limits;
 mod recent;
+mod registrations;
 mod right;
 mod rules;
 mod segments;
@@ -32,7 +35,7 @@ use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use feedsync_endpoint::{Endpoint, Person, TokenSecret};
+use feedsync_endpoint::{Asserted, Endpoint, Person, TokenSecret};
 use feedsync_store::{Collection, CollectionName, Digest, TokenKind, UserName};
 use http::request::Parts;
 use http::{Extensions, HeaderValue, Method, header};
@@ -45,11 +48,13 @@ use crate::http::other_origin::OtherOrigin;
 use crate::http::peer::Client;
 use crate::http::problem::Problem;
 use crate::http::{current_request, paths};
+use assertions::{Assertion, AssertionKeys};
 use attempts::Attempts;
 use credentials::Credentials;
 use failures::Failures;
 pub(crate) use principal::Principal;
 use recent::ExpiringCache;
+use registrations::Registrations;
 pub use right::Right;
 pub(crate) use right::Rights;
 pub(crate) use rules::{may_follow, may_read, require};
@@ -77,20 +82,24 @@ pub(crate) struct Access {
     /// Credentials that signed in recently. They are verified again, but do not count as attempts.
     verified: ExpiringCache<Digest, ()>,
     attempts: Attempts,
+    registrations: Registrations,
     failures: Failures,
+    assertion_keys: AssertionKeys,
     /// Random salt. Digests of passwords are useless without it.
     salt: [u64; 4],
 }
 
 impl Access {
-    pub(crate) fn new(endpoint: Endpoint, config: &Config) -> Self {
+    pub(crate) fn new(endpoint: Endpoint, config: &Config, assertion_keys: AssertionKeys) -> Self {
         Self {
             is_loopback_only: config.remote_exposure().is_none(),
             closed: Mutex::default(),
             people: ExpiringCache::new(20_000, RIGHTS_CACHE_TIME),
             verified: ExpiringCache::new(20_000, VERIFIED_CACHE_TIME),
             attempts: Attempts::new(),
+            registrations: Registrations::new(),
             failures: Failures::new(),
+            assertion_keys,
             salt: std::array::from_fn(|_| endpoint.environment().random()),
             endpoint,
         }
@@ -105,12 +114,20 @@ impl Access {
         let secure = request.extensions.get().is_some_and(PublicBase::is_secure);
         let is_for_databases = paths::is_for_databases(request.uri.path());
         let person = match credentials::read(headers, secure, is_for_databases) {
-            Credentials::None => return Ok(Principal::Anonymous),
+            Credentials::None => match self.assertion_keys.headers(headers) {
+                Some(asserted) if is_for_databases => self.by_assertion(asserted, address).await?,
+                _ => return Ok(Principal::Anonymous),
+            },
+            Credentials::Jwt(token) => {
+                let now = self.endpoint.environment().now();
+                self.by_assertion(self.assertion_keys.token(&token, now), address).await?
+            }
+            // The right of the route decides whether a user of databases alone is admitted.
             Credentials::Token(secret, user) => {
-                self.by_access_token(&secret, user.as_ref(), address).await?
+                self.by_access_token_for_databases(&secret, user.as_ref(), address).await?
             }
             Credentials::Password(user, password) => {
-                self.by_password(&user, &password, address).await?
+                self.by_password_for_databases(&user, &password, address).await?
             }
             Credentials::Session(secret) => {
                 // Browsers send the cookie of an ended session until they receive another.
@@ -143,8 +160,19 @@ impl Access {
         person.map(Principal::Person).ok_or_else(Problem::sign_in)
     }
 
-    /// Returns the user whom a password signs in, within the limits on guessing.
+    /// Returns the user whom a password signs in to something other than databases, within the limits on
+    /// guessing.
     pub(crate) async fn by_password(
+        &self,
+        user: &UserName,
+        password: &str,
+        address: Option<IpAddr>,
+    ) -> Result<Option<Arc<Person>>, Problem> {
+        not_only_databases(self.by_password_for_databases(user, password, address).await?)
+    }
+
+    /// The same for databases.
+    pub(crate) async fn by_password_for_databases(
         &self,
         user: &UserName,
         password: &str,
@@ -180,9 +208,19 @@ impl Access {
         Ok(person.map(|person| self.cache_person(given, person)))
     }
 
-    /// Returns the user whom an access token signs in, within the limits on guessing; none if the request
-    /// names another user.
+    /// Returns the user whom an access token signs in to something other than databases, within the limits on
+    /// guessing; none if the request names another user.
     pub(crate) async fn by_access_token(
+        &self,
+        secret: &TokenSecret,
+        user: Option<&UserName>,
+        address: Option<IpAddr>,
+    ) -> Result<Option<Arc<Person>>, Problem> {
+        not_only_databases(self.by_access_token_for_databases(secret, user, address).await?)
+    }
+
+    /// The same for databases.
+    pub(crate) async fn by_access_token_for_databases(
         &self,
         secret: &TokenSecret,
         user: Option<&UserName>,
@@ -197,6 +235,36 @@ impl Access {
             return Ok(None);
         }
         Ok(Some(person))
+    }
+
+    /// Returns the user of whom another system asserts that they signed in, within the limits on guessing.
+    async fn by_assertion(
+        &self,
+        asserted: Result<Assertion, &'static str>,
+        address: Option<IpAddr>,
+    ) -> Result<Option<Arc<Person>>, Problem> {
+        let Assertion { user, roles, expires } = match asserted {
+            Ok(assertion) => assertion,
+            Err(why) => {
+                if let Err(problem) = self.attempts.begin(address, None) {
+                    self.failed(address, "too many attempts").await;
+                    return Err(problem);
+                }
+                self.failed(address, why).await;
+                return Ok(None);
+            }
+        };
+        let asserted = Asserted { roles, expires };
+        let person = self.endpoint.asserted_person(&user, asserted).await?;
+        if person.is_none() {
+            self.failed(address, "the user of an assertion is unknown or disabled").await;
+        }
+        Ok(person.map(Arc::new))
+    }
+
+    /// Counts a user who registers, within the limits on registrations.
+    pub(crate) fn count_registration(&self, address: Option<IpAddr>) -> Result<(), Problem> {
+        self.registrations.begin(address)
     }
 
     /// Records a failed sign-in. The reason contains nothing that was sent as a password.
@@ -344,6 +412,14 @@ impl Access {
             bytes.extend_from_slice(part.as_bytes());
         }
         Digest::of(&bytes)
+    }
+}
+
+/// Refuses a user of databases alone.
+fn not_only_databases(person: Option<Arc<Person>>) -> Result<Option<Arc<Person>>, Problem> {
+    match person.as_ref().is_some_and(|person| person.uses_databases_only()) {
+        true => Err(Problem::forbidden()),
+        false => Ok(person),
     }
 }
 

@@ -51,6 +51,22 @@ impl Principal {
         }
     }
 
+    /// Whether the principal may use databases alone.
+    pub(crate) fn uses_databases_only(&self) -> bool {
+        match self {
+            Self::Local | Self::Anonymous => false,
+            Self::Person(person) => person.uses_databases_only(),
+        }
+    }
+
+    /// The roles that `_security` of databases can name. A restricted token has none.
+    pub(crate) fn database_roles(&self) -> &[String] {
+        match self {
+            Self::Person(person) if person.is_unbounded() => person.database_roles(),
+            _ => &[],
+        }
+    }
+
     /// Whether the principal has all rights of its user, unlike a restricted token.
     pub(crate) fn is_unbounded(&self) -> bool {
         match self {

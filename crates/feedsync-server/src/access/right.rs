@@ -25,6 +25,8 @@ pub enum Right {
     Append,
     /// Administering the hub.
     Administer,
+    /// A decision of the database. No other right is open to users of databases alone.
+    Databases,
     /// A decision of the resource: for a blob by the collections that name it, for a list by its visible
     /// entries.
     Resource,

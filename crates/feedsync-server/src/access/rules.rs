@@ -2,7 +2,7 @@
 //!
 //! A client that has not signed in gets 401, even where no resource exists, so that the response reveals
 //! nothing. A signed-in client that may not read a collection gets 404, as for one that does not exist. One
-//! that may read it gets 403 for other rights.
+//! that may read it gets 403 for other rights. A user of databases alone gets 403 everywhere else.
 
 use feedsync_endpoint::{Endpoint, Settings, is_name_allowed};
 use feedsync_store::{Collection, CollectionName, Role, StoreError};
@@ -20,8 +20,11 @@ pub(crate) async fn require(
     collection: Option<&CollectionName>,
 ) -> Result<Option<Collection>, Problem> {
     let signed_in = !matches!(principal, Principal::Anonymous);
+    if principal.uses_databases_only() && !matches!(right, Right::Public | Right::Databases) {
+        return Err(Problem::forbidden());
+    }
     let allowed = match (right, collection) {
-        (Right::Public | Right::Resource, _) => true,
+        (Right::Public | Right::Resource | Right::Databases, _) => true,
         (Right::SignedIn, _) => signed_in,
         (Right::Account, _) => principal.is_unbounded(),
         (Right::Administer, _) => principal.administers(),

@@ -67,6 +67,17 @@ named! {
 }
 
 named! {
+    /// Audience that may add users through the database of users.
+    UserRegistration, UserRegistrationError, "off, administrators or anyone":
+    /// Nobody: the database cannot be used.
+    Off = "off",
+    /// Administrators of the hub.
+    Administrators = "administrators",
+    /// Everyone, for themselves.
+    Anyone = "anyone",
+}
+
+named! {
     /// Header in which proxies name their client.
     ForwardedBy, ForwardedByError, "x-forwarded or forwarded":
     /// By `X-Forwarded-For` and `X-Forwarded-Proto`.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::Response;
 use feedsync_couch::{
-    DEFAULT_SECURITY, DatabaseName, DocumentId, RefusalKind, Resource, Revision, Submission,
-    integer, quoted, requested_revisions,
+    DEFAULT_SECURITY, DatabaseName, DocumentId, RefusalKind, Resource, Revision, Security,
+    Submission, integer, quoted, requested_revisions,
 };
 use feedsync_endpoint::bridge::names_collection;
 use feedsync_endpoint::documents::{Edits, purge_documents, sequence};
@@ -15,9 +15,9 @@ use feedsync_endpoint::{is_name_allowed, is_reserved};
 use feedsync_store::{CollectionName, Database, DatabaseChange, REVISIONS_KEPT, Role};
 use http::{Method, StatusCode};
 
-use super::rights::{Need, SecurityUsers};
+use super::rights::Need;
 use super::server::new_id;
-use super::{CouchRequest, Failure, compacting, document, done, json, local, node};
+use super::{CouchRequest, Failure, compacting, document, done, json, local, node, users};
 use crate::access::quotas;
 
 pub(super) async fn answer(
@@ -56,6 +56,10 @@ pub(super) async fn answer(
 /// Creates a database for the principal.
 pub(super) async fn create(asked: &CouchRequest, name: &DatabaseName) -> Result<Response, Failure> {
     asked.check_may_create()?;
+    if asked.parameters.text("partitioned").is_some() && asked.parameters.flag("partitioned")? {
+        let reason = "Partitioned databases are not supported here.";
+        return Err(RefusalKind::NotImplemented.with_reason(reason).into());
+    }
     // Serializes counting and creating on this node.
     let _permit = asked.hub.collections.lock().await;
     // The response is the same as for a private database of that name.
@@ -76,6 +80,10 @@ pub(super) async fn create(asked: &CouchRequest, name: &DatabaseName) -> Result<
 /// Whether the principal may create a database of this name. A name that the hub reserves, or that a
 /// collection has, is for its owner: other users cannot prevent a collection from being opened as a database.
 async fn is_free(asked: &CouchRequest, name: &DatabaseName) -> Result<bool, Failure> {
+    // The database of users is there, even before its first use.
+    if name.as_str() == DatabaseName::USERS || asked.is_database_of_another_user(name) {
+        return Ok(false);
+    }
     let Ok(name) = CollectionName::new(name.as_str()) else {
         return Ok(!is_reserved(name.as_str()));
     };
@@ -91,6 +99,7 @@ async fn drop_it(asked: &CouchRequest, name: &DatabaseName) -> Result<Response, 
         return Err(RefusalKind::BadRequest.with_reason(reason).into());
     }
     let database = asked.alone(name, "remove the collection instead").await?;
+    users::check_changeable(name)?;
     asked.databases.drop_database(name, database.epoch).await?;
     sweep(asked);
     Ok(done(StatusCode::OK))
@@ -208,6 +217,7 @@ pub(super) async fn part(
             Method::PUT => {
                 let what = "change the roles of the collection instead";
                 let database = asked.alone(name, what).await?;
+                users::check_changeable(name)?;
                 let (_permit, sent) = asked.any_json(body).await?;
                 asked.recheck(&database, Need::Administer).await?;
                 asked.alone(name, what).await?;
@@ -221,7 +231,7 @@ pub(super) async fn part(
                     let reason = "Request body must be a JSON object";
                     return Err(RefusalKind::BadRequest.with_reason(reason).into());
                 }
-                SecurityUsers::read(security)?;
+                Security::read(security)?;
                 let replaced = database.security.as_ref().map_or(0, String::len);
                 let more = security.raw().len().saturating_sub(replaced) as u64;
                 quotas::documents(&asked.hub, name, 0, more).await?;

@@ -48,6 +48,7 @@ pub(super) async fn answer(
             let edits = edits(asked)?;
             let said = media_types::media_type(&asked.call.headers).unwrap_or_default();
             let is_in_parts = media_types::essence(said).eq_ignore_ascii_case("multipart/related");
+            asked.check_user_document(is_in_parts).await?;
             let (_permit, sent, followed) = match is_in_parts {
                 true => parts::read(asked, name, said, body).await?,
                 false => {

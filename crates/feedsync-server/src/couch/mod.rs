@@ -36,6 +36,8 @@ mod scheduler;
 mod server;
 mod session;
 mod shared_runs;
+mod user_databases;
+mod users;
 mod view;
 pub(crate) mod view_updates;
 
@@ -44,13 +46,16 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_couch::{DatabaseName, Parameters, RefusalKind, Resource};
+use feedsync_couch::{DatabaseName, Parameters, Resource};
 use http::Method;
 
-use failure::{Failure, no_database};
-pub(crate) use request::COPY;
-use request::{CouchRequest, MAX_INLINE_JSON_BYTES, run_blocking, run_inline};
+pub(crate) use failure::Failure;
+use failure::no_database;
+pub(crate) use request::{COPY, CouchRequest};
+use request::{MAX_INLINE_JSON_BYTES, run_blocking, run_inline};
 use response::{done, json};
+pub(crate) use rights::{Need, administers_server};
+use users::UserAccess;
 
 use crate::access::Principal;
 use crate::access::call::Call;
@@ -72,20 +77,21 @@ async fn carry_out(hub: Hub, method: Method, call: Call, body: Body) -> Result<R
     let resource = Resource::read(path)?;
     let is_for_all =
         matches!(&resource, Resource::Special(name, _) if name == "_up" || name == "_session");
-    if matches!(call.principal, Principal::Anonymous) && !is_for_all {
+    let user_access = UserAccess::of(&hub, &resource, &method, &call.principal);
+    let is_anonymous = matches!(call.principal, Principal::Anonymous);
+    if is_anonymous && !is_for_all && user_access == UserAccess::No {
         return Err(Problem::sign_in().into());
     }
     if let Some(name) = resource.database().filter(|name| name.is_system()) {
-        let reason = format!("{name} is not supported here");
-        return Err(RefusalKind::NotImplemented.with_reason(reason).into());
+        users::check_supported(&hub, name)?;
     }
     let databases = hub.endpoint.databases();
     let parameters = Parameters::read(call.uri.query().unwrap_or_default());
     // The response to HEAD is that to GET without its body.
     let method = if method == Method::HEAD { Method::GET } else { method };
     let principal = call.principal.clone();
-    let asked =
-        CouchRequest { hub, call: Arc::new(call), principal, method, parameters, databases };
+    let call = Arc::new(call);
+    let asked = CouchRequest { hub, call, principal, method, parameters, databases, user_access };
     match resource {
         Resource::Server => server::welcome(&asked).await,
         Resource::Special(name, rest) => server::special(&asked, &name, &rest, body).await,

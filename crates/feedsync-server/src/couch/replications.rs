@@ -41,6 +41,17 @@ pub(super) struct Description {
     pub(super) started: Moment,
 }
 
+/// A running replication as a page shows it.
+pub(crate) struct ShownReplication {
+    pub(crate) source: String,
+    pub(crate) target: String,
+    pub(crate) user: Option<String>,
+    pub(crate) is_continuous: bool,
+    /// Number of documents that were written, and that the target refused.
+    pub(crate) written: u64,
+    pub(crate) failed: u64,
+}
+
 /// The entry of a running replication, until it is dropped.
 struct Entry(RunningReplications, String);
 
@@ -88,6 +99,22 @@ impl RunningReplications {
     /// All of them, in the order of their ids.
     pub(super) fn all(&self) -> Vec<RunningReplication> {
         self.running().values().cloned().collect()
+    }
+
+    /// All of them, for a page.
+    pub(crate) fn shown(&self) -> Vec<ShownReplication> {
+        let shown = |running: RunningReplication| {
+            let (it, stats) = (running.description, running.progress.now().stats);
+            ShownReplication {
+                source: it.source,
+                target: it.target,
+                user: it.user,
+                is_continuous: it.is_continuous,
+                written: stats.written,
+                failed: stats.refused,
+            }
+        };
+        self.all().into_iter().map(shown).collect()
     }
 
     /// Waits until the replications that are running now have ended.

@@ -13,8 +13,8 @@ use http::{HeaderValue, Method, StatusCode, header};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::block_in_place;
 
-use crate::access::Principal;
 use crate::access::call::Call;
+use crate::access::{Principal, quotas};
 use crate::http::body::{self, BodyPermit, Coding, Frames};
 use crate::http::media_types;
 use crate::http::paths::DATABASES;
@@ -24,6 +24,7 @@ use crate::hub::Hub;
 
 use super::failure::{self, Failure};
 use super::rights::{Need, administers_server};
+use super::users::UserAccess;
 
 /// Maximum size, in bytes, of a JSON text that is parsed on the current thread.
 pub(super) const MAX_INLINE_JSON_BYTES: usize = 256 << 10;
@@ -34,19 +35,40 @@ pub(crate) static COPY: LazyLock<Method> =
 
 /// A request to a database resource.
 #[derive(Clone)]
-pub(super) struct CouchRequest {
-    pub(super) hub: Hub,
-    pub(super) call: Arc<Call>,
+pub(crate) struct CouchRequest {
+    pub(crate) hub: Hub,
+    pub(crate) call: Arc<Call>,
     /// Principal of the request, with current rights.
-    pub(super) principal: Principal,
+    pub(crate) principal: Principal,
     pub(super) method: Method,
     pub(super) parameters: Parameters,
-    pub(super) databases: Arc<dyn Databases>,
+    pub(crate) databases: Arc<dyn Databases>,
+    /// Access to one document of the database of users.
+    pub(super) user_access: UserAccess,
 }
 
 impl CouchRequest {
+    /// A request for a page about databases.
+    pub(crate) fn for_page(hub: Hub, call: Call) -> Self {
+        let (databases, principal) = (hub.endpoint.databases(), call.principal.clone());
+        Self {
+            hub,
+            call: Arc::new(call),
+            principal,
+            method: Method::GET,
+            parameters: Parameters::default(),
+            databases,
+            user_access: UserAccess::No,
+        }
+    }
+
+    /// Refuses to add so many bytes to the documents of a database if that exceeds a quota.
+    pub(crate) async fn check_room(&self, database: &Database, bytes: u64) -> Result<(), Problem> {
+        quotas::documents(&self.hub, &database.name, 0, bytes).await
+    }
+
     /// Writes documents of a database on behalf of the principal.
-    pub(super) async fn write_documents(
+    pub(crate) async fn write_documents(
         &self,
         database: &Database,
         documents: Vec<NewDocument>,
@@ -55,7 +77,9 @@ impl CouchRequest {
         // Most writes have no design document, and so do not need to know who administers the database.
         let designs = documents.iter().any(|document| document.id.is_design());
         let may_design = designs && self.may(database, Need::Administer).await?;
-        let writer = self.hub.endpoint.documents_writer(self.author(may_design));
+        // Users whom documents add are recorded with their author.
+        let endpoint = self.call.endpoint_of(&self.hub, self.principal.user().cloned());
+        let writer = endpoint.documents_writer(self.author(may_design));
         Ok(writer.write(database, documents, edits).await?)
     }
 
@@ -64,6 +88,7 @@ impl CouchRequest {
         Author {
             name: self.principal.user().map(|user| user.as_str().to_owned()),
             is_administrator: administers_server(&self.principal),
+            roles: self.principal.database_roles().to_vec(),
             may_design,
         }
     }
@@ -126,7 +151,7 @@ impl CouchRequest {
     pub(super) async fn bytes(&self, body: Body) -> Result<(BodyPermit, Vec<u8>), Failure> {
         let (hub, headers) = (&self.hub, &self.call.headers);
         let limits = &hub.config.limits;
-        let most = limits.database_body_bytes;
+        let most = self.most_body_bytes();
         let coding = body::coding(headers)?;
         let mut frames = Frames::of(hub, headers, body, most)?;
         let declared = body::declared(headers).and_then(|length| usize::try_from(length).ok());

@@ -1,23 +1,27 @@
 //! Access rights to databases.
 //!
 //! Administrators may do everything, and so may any client on this machine while no user exists. Other users
-//! must be named in the `_security` of a database, which its creator is. If it names no member, every
-//! signed-in user may read and write. Restricted tokens open no database. For a database that mirrors a
+//! must be named in the `_security` of a database, which its creator is, or have a role that it names. If it names
+//! no member, every signed-in user may read and write. Restricted tokens open no database. For a database that mirrors a
 //! collection, the rights to that collection apply and nothing else: its editors read and write. A database
-//! that no longer mirrors a collection is for administrators only.
+//! that no longer mirrors a collection is for administrators only. So is the database of users, except for the
+//! document of the principal.
 
-use feedsync_couch::{DEFAULT_SECURITY, Json, Refusal, RefusalKind, quoted, texts};
+use feedsync_couch::{
+    DEFAULT_SECURITY, DatabaseName, Json, Refusal, RefusalKind, Security, quoted,
+};
 use feedsync_endpoint::bridge::BridgeStatus;
-use feedsync_formats::json::{Kind, Node};
-use feedsync_store::{Database, Role, StoreError};
+use feedsync_store::{Database, Role, StoreError, UserName};
 
+use super::users::UserAccess;
 use super::{CouchRequest, Failure, no_database};
 use crate::access::Principal;
+use crate::configuration::UserRegistration;
 use crate::http::problem::Problem;
 
 /// Access that a request needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Need {
+pub(crate) enum Need {
     /// Read and write documents.
     Use,
     /// Change its security and its settings; drop it.
@@ -26,15 +30,22 @@ pub(super) enum Need {
 
 impl CouchRequest {
     /// Returns the database if the principal has this access.
-    pub(super) async fn database(
+    pub(crate) async fn database(
         &self,
-        name: &feedsync_couch::DatabaseName,
+        name: &DatabaseName,
         need: Need,
     ) -> Result<Database, Failure> {
-        if matches!(self.principal, Principal::Anonymous) {
+        if matches!(self.principal, Principal::Anonymous) && self.user_access == UserAccess::No {
             return Err(Problem::sign_in().into());
         }
+        if name.as_str() == DatabaseName::USERS {
+            self.hub.endpoint.create_users_database().await?;
+        }
         let found = self.databases.database(name).await?;
+        let found = match found {
+            None => self.create_user_database(name).await?,
+            found => found,
+        };
         let database = found.ok_or_else(|| Failure::from(no_database()))?;
         if self.may(&database, need).await? {
             return Ok(database);
@@ -47,8 +58,13 @@ impl CouchRequest {
     }
 
     /// Whether the principal has this access to a database.
-    pub(super) async fn may(&self, database: &Database, need: Need) -> Result<bool, StoreError> {
+    pub(crate) async fn may(&self, database: &Database, need: Need) -> Result<bool, StoreError> {
         let is_administrator = administers_server(&self.principal);
+        if database.name.is_system() {
+            let is_own = self.user_access != UserAccess::No;
+            let is_on = self.hub.config.couch_users != UserRegistration::Off;
+            return Ok(is_on && (is_administrator || is_own && need == Need::Use));
+        }
         Ok(match self.hub.endpoint.bridge_status(database).await? {
             BridgeStatus::Nothing => may(&self.principal, database.security.as_deref(), need),
             // Rights to a collection apply to its documents.
@@ -62,7 +78,7 @@ impl CouchRequest {
 
     /// Checks again after a body was received, which takes time: the principal must still have access to the
     /// same database. Returns its current row.
-    pub(super) async fn recheck(
+    pub(crate) async fn recheck(
         &self,
         database: &Database,
         need: Need,
@@ -78,11 +94,7 @@ impl CouchRequest {
     }
 
     /// The same, for actions that only a database without a collection supports.
-    pub(super) async fn alone(
-        &self,
-        name: &feedsync_couch::DatabaseName,
-        what: &str,
-    ) -> Result<Database, Failure> {
+    pub(super) async fn alone(&self, name: &DatabaseName, what: &str) -> Result<Database, Failure> {
         let database = self.database(name, Need::Administer).await?;
         match self.hub.endpoint.bridge_status(&database).await? {
             BridgeStatus::Nothing | BridgeStatus::Closed => Ok(database),
@@ -122,16 +134,20 @@ impl CouchRequest {
 
     /// Initial `_security` of a new database: it names its creator, if the creator is a user.
     pub(super) fn own_security(&self) -> Option<String> {
-        let user = self.principal.user()?;
-        let names = quoted(user.as_str());
-        Some(format!(
-            "{{\"members\":{{\"names\":[{names}],\"roles\":[]}},\"admins\":{{\"names\":[{names}],\"roles\":[]}}}}"
-        ))
+        self.principal.user().map(security_of)
     }
 }
 
+/// `_security` that names one user.
+pub(super) fn security_of(user: &UserName) -> String {
+    let names = quoted(user.as_str());
+    format!(
+        "{{\"members\":{{\"names\":[{names}],\"roles\":[]}},\"admins\":{{\"names\":[{names}],\"roles\":[]}}}}"
+    )
+}
+
 /// Whether a principal administers the hub, with all rights.
-pub(super) fn administers_server(principal: &Principal) -> bool {
+pub(crate) fn administers_server(principal: &Principal) -> bool {
     principal.administers() && principal.is_unbounded()
 }
 
@@ -146,39 +162,10 @@ fn may(principal: &Principal, security: Option<&str>, need: Need) -> bool {
     let Some(user) = principal.user().filter(|_| principal.is_unbounded()) else { return false };
     let security = security.unwrap_or(DEFAULT_SECURITY);
     let Ok(security) = Json::read(security.as_bytes().to_vec()) else { return false };
-    let Ok(SecurityUsers { admins, members, has_roles }) = SecurityUsers::read(security.root())
-    else {
-        return false;
-    };
-    let is_in = |names: &[String]| names.iter().any(|name| name == user.as_str());
-    let is_open = members.is_empty() && !has_roles;
-    is_in(&admins) || need == Need::Use && (is_in(&members) || is_open)
-}
-
-/// Users that `_security` names.
-pub(super) struct SecurityUsers {
-    admins: Vec<String>,
-    members: Vec<String>,
-    /// Whether members are also given by roles. Only administrators have roles here.
-    has_roles: bool,
-}
-
-impl SecurityUsers {
-    /// Parses `_security`. An invalid value is refused, since it would name nobody or everybody.
-    pub(super) fn read(security: Node<'_>) -> Result<Self, Refusal> {
-        let refuse = |reason: String| RefusalKind::BadRequest.with_reason(reason);
-        let listed = |part: &str, list: &str| -> Result<Vec<String>, Refusal> {
-            let Some(member) = security.member(part) else { return Ok(Vec::new()) };
-            if member.value.kind() != Kind::Object {
-                return Err(refuse(format!("{part} must be a JSON object")));
-            }
-            let Some(list_of) = member.value.member(list) else { return Ok(Vec::new()) };
-            texts(list_of.value)
-                .map_err(|_| refuse(format!("{part}.{list} must be a JSON list of strings")))
-        };
-        listed("admins", "roles")?;
-        let has_roles = !listed("members", "roles")?.is_empty();
-        let (admins, members) = (listed("admins", "names")?, listed("members", "names")?);
-        Ok(Self { admins, members, has_roles })
+    let Ok(security) = Security::read(security.root()) else { return false };
+    let (user, roles) = (user.as_str(), principal.database_roles());
+    match need {
+        Need::Use => security.is_member(user, roles),
+        Need::Administer => security.is_administrator(user, roles),
     }
 }

@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::response::Response;
-use feedsync_couch::{DatabaseName, RefusalKind, quoted};
+use feedsync_couch::{DatabaseName, Refusal, RefusalKind, quoted};
 use http::{HeaderValue, Method, StatusCode, header};
 use sha2::{Digest as _, Sha256};
 
@@ -135,23 +135,21 @@ async fn configuration(
             keys.iter().map(|(key, value)| format!("{}:{}", quoted(key), quoted(value))).collect();
         format!("{{{}}}", pairs.join(","))
     };
-    if *asked.method_of(&[Method::GET, Method::PUT])? == Method::PUT {
+    let method = asked.method_of(&[Method::GET, Method::PUT, Method::DELETE])?;
+    if *method != Method::GET {
         let [section, key] = rest else {
             return Err(RefusalKind::NotFound.with_reason("unknown_config_value").into());
         };
+        if *method == Method::DELETE {
+            return Err(fixed(section, key).into());
+        }
         let (_permit, sent) = asked.any_json(body).await?;
         let wanted = feedsync_couch::text(sent.root()).unwrap_or_default();
         return match found(section, key) {
             Some(value) if holds(key, value, &wanted) => {
                 Ok(json(StatusCode::OK, format!("{}\n", quoted(value))))
             }
-            _ => {
-                let reason = format!(
-                    "{section}/{key} cannot be changed here: change it in the configuration of the \
-                     hub"
-                );
-                Err(RefusalKind::Forbidden.with_reason(reason).into())
-            }
+            _ => Err(fixed(section, key).into()),
         };
     }
     let text = match rest {
@@ -173,6 +171,13 @@ async fn configuration(
         _ => return Err(RefusalKind::NotFound.with_reason("unknown_config_value").into()),
     };
     Ok(json(StatusCode::OK, format!("{text}\n")))
+}
+
+/// The refusal to change a setting.
+fn fixed(section: &str, key: &str) -> Refusal {
+    RefusalKind::Forbidden.with_reason(format_args!(
+        "{section}/{key} cannot be changed here: change it in the configuration of the hub"
+    ))
 }
 
 /// Whether a setting already has the requested effect.

@@ -40,7 +40,7 @@ pub(super) async fn answer(asked: &CouchRequest, body: Body) -> Result<Response,
 fn identity_response(asked: &CouchRequest) -> Response {
     let user = asked.principal.user();
     let name = user.map_or("null".to_owned(), |user| quoted(user.as_str()));
-    let roles = roles(asked.principal.administers());
+    let roles = roles(&asked.principal);
     let authenticated = match user {
         None => String::new(),
         Some(_) => format!(",\"authenticated\":\"{}\"", handler(asked)),
@@ -62,8 +62,11 @@ fn handler(asked: &CouchRequest) -> &'static str {
     if is_cookie { "cookie" } else { "default" }
 }
 
-fn roles(administers: bool) -> &'static str {
-    if administers { "[\"_admin\"]" } else { "[]" }
+/// The roles of a principal, as JSON.
+fn roles(principal: &Principal) -> String {
+    let administrator = principal.administers().then_some("_admin");
+    let roles = administrator.into_iter().chain(principal.database_roles().iter().map(|it| &**it));
+    format!("[{}]", roles.map(quoted).collect::<Vec<_>>().join(","))
 }
 
 /// Signs in with a name and a password, in a form or as JSON.
@@ -85,13 +88,13 @@ async fn begin(asked: &CouchRequest, body: Body) -> Result<Response, Failure> {
     let name = name.ok_or_else(|| refuse("request body must contain a username"))?;
     let password = password.ok_or_else(|| refuse("request body must contain a password"))?;
     if matches!(asked.principal, Principal::Local) {
-        return Ok(begun(&name, true, lasting(asked, OPEN_COOKIE_VALUE)));
+        return Ok(begun(&name, &Principal::Local, lasting(asked, OPEN_COOKIE_VALUE)));
     }
     let (person, kept) = sign_in(asked, &name, &password)
         .await?
         .ok_or_else(|| RefusalKind::Unauthorized.with_reason("Name or password is incorrect."))?;
-    let cookies = lasting(asked, &kept.value());
-    Ok(begun(person.user().as_str(), Principal::Person(person.clone()).administers(), cookies))
+    let (name, cookies) = (person.user().clone(), lasting(asked, &kept.value()));
+    Ok(begun(name.as_str(), &Principal::Person(person), cookies))
 }
 
 /// Returns the user, and the credentials for the cookie.
@@ -106,10 +109,12 @@ async fn sign_in(
         return Ok(None);
     };
     if let Some(secret) = TokenSecret::parse(password) {
-        let person = access.by_access_token(&secret, Some(&user), from).await?;
+        let person = access.by_access_token_for_databases(&secret, Some(&user), from).await?;
         return Ok(person.map(|person| (person, DatabaseCookie::Token(secret))));
     }
-    let Some(person) = access.by_password(&user, password, from).await? else { return Ok(None) };
+    let Some(person) = access.by_password_for_databases(&user, password, from).await? else {
+        return Ok(None);
+    };
     let actor = Actor { user: Some(user.clone()), address: from.map(|from| from.to_string()) };
     let endpoint = asked.hub.endpoint.on_behalf_of(actor);
     let lasts = Period::from(SESSION_LIFETIME);
@@ -117,8 +122,8 @@ async fn sign_in(
     Ok(Some((person, DatabaseCookie::Session(secret))))
 }
 
-fn begun(name: &str, administers: bool, cookies: Vec<HeaderValue>) -> Response {
-    let (name, roles) = (quoted(name), roles(administers));
+fn begun(name: &str, principal: &Principal, cookies: Vec<HeaderValue>) -> Response {
+    let (name, roles) = (quoted(name), roles(principal));
     let text = format!("{{\"ok\":true,\"name\":{name},\"roles\":{roles}}}\n");
     with_cookies(json(StatusCode::OK, text), cookies)
 }

@@ -190,7 +190,12 @@ mod tests {
     async fn a_session_that_ended_is_forgotten_after_a_month() {
         let (endpoint, clock) = hub();
         let anna = UserName::new("anna").unwrap();
-        let new = NewUser { name: anna.clone(), password: None, administrator: true };
+        let new = NewUser {
+            name: anna.clone(),
+            password: None,
+            administrator: true,
+            databases_only: false,
+        };
         endpoint.add_user(new).await.unwrap();
         endpoint.begin_session(anna, String::new(), "1h".parse().unwrap()).await.unwrap();
         clock.hours(1_001 + 30 * 24);

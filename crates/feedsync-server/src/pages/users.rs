@@ -32,6 +32,7 @@ struct UsersPage {
 struct Row {
     name: String,
     administrator: bool,
+    databases_only: bool,
     disabled: bool,
     password: bool,
     created: Time,
@@ -114,7 +115,8 @@ async fn add(endpoint: &Endpoint, form: &Form) -> Result<Result<&'static str, Fa
         return Ok(Err(Fault::New(New { password_error: error.to_owned(), ..new })));
     }
     let administrator = new.administrator;
-    match endpoint.add_user(NewUser { name, password, administrator }).await {
+    match endpoint.add_user(NewUser { name, password, administrator, databases_only: false }).await
+    {
         Ok(_) => Ok(Ok("added")),
         Err(
             error @ (PeopleError::NotAdministrator(_)
@@ -162,6 +164,7 @@ async fn shown(hub: &Hub, call: &Call, fault: Option<Fault>) -> Result<Response,
         own: call.principal.user() == Some(&user.name),
         name: user.name.to_string(),
         administrator: user.administrator,
+        databases_only: user.databases_only && !user.administrator,
         disabled: user.disabled,
         password: user.password.is_some(),
         created: Time::of(user.created),

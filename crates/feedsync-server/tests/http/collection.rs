@@ -208,6 +208,7 @@ async fn creators_own_their_collection_and_changes_are_recorded() {
         password: None,
         administrator: true,
         disabled: false,
+        databases_only: false,
         created,
     };
     silent.store().add_user(user).await.unwrap();

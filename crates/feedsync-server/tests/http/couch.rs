@@ -2,6 +2,7 @@
 
 mod addresses;
 mod answers;
+mod assertions;
 mod bulk;
 mod dialect;
 mod documents;
@@ -15,6 +16,7 @@ mod replicator;
 mod rights;
 mod room;
 mod sessions;
+mod users;
 mod views;
 
 use axum::Router;

@@ -179,8 +179,12 @@ async fn a_connection_whose_head_has_come_leaves_its_place_to_the_next() {
 #[tokio::test]
 async fn requests_with_unknown_credentials_are_limited_by_address() {
     let endpoint = endpoint("hub");
-    let new =
-        feedsync_endpoint::NewUser { name: user("root"), password: None, administrator: true };
+    let new = feedsync_endpoint::NewUser {
+        name: user("root"),
+        password: None,
+        administrator: true,
+        databases_only: false,
+    };
     endpoint.add_user(new).await.unwrap();
     let limits = Limits { client_requests: 1, client_burst: 2, ..Limits::default() };
     let config = Config {

@@ -61,7 +61,7 @@ impl Newsroom {
         for name in names {
             let password = Some(Password::new(PASSWORD).unwrap());
             let administrator = *name == "anna";
-            let new = NewUser { name: user(name), password, administrator };
+            let new = NewUser { name: user(name), password, administrator, databases_only: false };
             endpoint.add_user(new).await.unwrap();
         }
         endpoint

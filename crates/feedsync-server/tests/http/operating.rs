@@ -30,7 +30,8 @@ struct Running {
 /// Adds an administrator; returns the header line that signs them in.
 async fn signing_in(endpoint: &Endpoint, name: &str) -> String {
     let name = UserName::new(name).unwrap();
-    let new = NewUser { name: name.clone(), password: None, administrator: true };
+    let new =
+        NewUser { name: name.clone(), password: None, administrator: true, databases_only: false };
     endpoint.add_user(new).await.unwrap();
     let (kind, label, scope) = (TokenKind::Access, String::new(), Default::default());
     let new = NewToken { user: name, kind, label, scope, expires: None };
@@ -301,6 +302,7 @@ async fn metrics_are_for_administrators_unless_they_are_public() {
             password: None,
             administrator: true,
             disabled: false,
+            databases_only: false,
             created: feedsync_store::Moment::from_micros(0),
         };
         hub.endpoint.store().add_user(user).await.unwrap();

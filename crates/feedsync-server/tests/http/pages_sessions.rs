@@ -269,6 +269,7 @@ async fn over_https_the_cookies_are_for_this_host_alone() {
         name: user("anna"),
         password: Some(Password::new(SECRET).unwrap()),
         administrator: true,
+        databases_only: false,
     };
     endpoint.add_user(new).await.unwrap();
     let config = feedsync_server::Config {

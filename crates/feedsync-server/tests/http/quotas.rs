@@ -24,7 +24,8 @@ pub(crate) async fn people(
     for name in ["root", "anna", "otto"] {
         let user = UserName::new(name).unwrap();
         let administrator = name == "root";
-        let new = NewUser { name: user.clone(), password: None, administrator };
+        let new =
+            NewUser { name: user.clone(), password: None, administrator, databases_only: false };
         hub.endpoint.add_user(new).await.unwrap();
         let (kind, scope, label) = (TokenKind::Access, Scope::default(), String::new());
         let new = NewToken { user, kind, label, scope, expires: None };

@@ -18,7 +18,10 @@ async fn public() -> TestHub {
     let config = || Config { metrics: Audience::Public, ..Config::default() };
     let mut hub = hub_with(config()).await;
     let name = UserName::new("anna").unwrap();
-    hub.endpoint.add_user(NewUser { name, password: None, administrator: true }).await.unwrap();
+    hub.endpoint
+        .add_user(NewUser { name, password: None, administrator: true, databases_only: false })
+        .await
+        .unwrap();
     let settings = [("public".to_owned(), "true".to_owned())].into();
     let public = CollectionChange { settings: Some(settings), ..Default::default() };
     hub.endpoint.change_collection(&notes(), public).await.unwrap();

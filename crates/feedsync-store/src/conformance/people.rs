@@ -19,7 +19,15 @@ pub fn user(text: &str, administrator: bool) -> User {
     let created = Moment::from_micros(7);
     let id = crate::UserId::new(&format!("{:x}", text.bytes().map(u32::from).sum::<u32>()));
     let id = id.expect("a legal id");
-    User { id, name: name(text), password, administrator, disabled: false, created }
+    User {
+        id,
+        name: name(text),
+        password,
+        administrator,
+        disabled: false,
+        databases_only: false,
+        created,
+    }
 }
 
 fn token(text: &str, of: &str) -> Token {
@@ -56,6 +64,7 @@ pub fn users_are_found_by_name(constructor: Constructor<impl People + ?Sized>) {
         password: None,
         administrator: true,
         disabled: true,
+        databases_only: true,
         created: Moment::from_micros(99),
         ..user("anna", false)
     };

@@ -35,7 +35,7 @@ impl People for PostgresStore {
     async fn users(&self) -> Result<Vec<User>, StoreError> {
         self.run(|node| async move {
             let client = node.connection().await?;
-            let sql = "SELECT name, password, administrator, disabled, created, id FROM users
+            let sql = "SELECT name, password, administrator, disabled, created, id, databases_only FROM users
                         ORDER BY name";
             let statement = client.prepare_cached(sql).await?;
             client.query(&statement, &[]).await?.iter().map(user).collect()
@@ -53,8 +53,8 @@ impl People for PostgresStore {
             async move {
                 let added = transaction
                     .execute(
-                        "INSERT INTO users (name, password, administrator, disabled, created, id)
-                     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (name) DO NOTHING",
+                        "INSERT INTO users (name, password, administrator, disabled, created, id, databases_only)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (name) DO NOTHING",
                         &[
                             &user.name.as_str(),
                             &user.password,
@@ -62,6 +62,7 @@ impl People for PostgresStore {
                             &user.disabled,
                             &micros(user.created),
                             &user.id.as_str(),
+                            &user.databases_only,
                         ],
                     )
                     .await?;
@@ -88,9 +89,15 @@ impl People for PostgresStore {
                 }
                 transaction
                     .execute(
-                        "UPDATE users SET password = $2, administrator = $3, disabled = $4
-                      WHERE name = $1",
-                        &[&user.name.as_str(), &user.password, &user.administrator, &user.disabled],
+                        "UPDATE users SET password = $2, administrator = $3, disabled = $4,
+                         databases_only = $5 WHERE name = $1",
+                        &[
+                            &user.name.as_str(),
+                            &user.password,
+                            &user.administrator,
+                            &user.disabled,
+                            &user.databases_only,
+                        ],
                     )
                     .await?;
                 Ok(())
@@ -350,7 +357,8 @@ impl People for PostgresStore {
 }
 
 async fn find(client: &impl GenericClient, name: &UserName) -> Result<Option<User>, StoreError> {
-    let sql = "SELECT name, password, administrator, disabled, created, id FROM users
+    let sql =
+        "SELECT name, password, administrator, disabled, created, id, databases_only FROM users
                 WHERE name = $1";
     let statement = client.prepare_cached(sql).await?;
     client.query_opt(&statement, &[&name.as_str()]).await?.as_ref().map(user).transpose()
@@ -364,6 +372,7 @@ fn user(row: &Row) -> Result<User, StoreError> {
         disabled: get(row, 3)?,
         created: moment(get(row, 4)?),
         id: parsed(row, 5)?,
+        databases_only: get(row, 6)?,
     })
 }
 

@@ -39,6 +39,8 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { sql: include_str!("migrations/009.sql"), oldest_compatible: 9 },
     // An older node would remove documents and leave their rows in views.
     Migration { sql: include_str!("migrations/010.sql"), oldest_compatible: 10 },
+    // An older node would let users of databases alone use everything.
+    Migration { sql: include_str!("migrations/011.sql"), oldest_compatible: 11 },
 ];
 
 /// Key of the lock under which a store is founded, migrated and settled, and which writes share: "feedsync".

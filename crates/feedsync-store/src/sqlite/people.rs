@@ -39,15 +39,16 @@ impl People for SqliteStore {
                 }
                 database_rows::remove_user_from_security(connection, &user.name)?;
                 connection.execute(
-                    "INSERT INTO users (name, password, administrator, disabled, created, id)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                    "INSERT INTO users (name, password, administrator, disabled, created, id, databases_only)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
                     params![
                         user.name.as_str(),
                         user.password,
                         user.administrator,
                         user.disabled,
                         user.created,
-                        user.id.as_str()
+                        user.id.as_str(),
+                        user.databases_only
                     ],
                 )?;
                 Ok(())
@@ -66,9 +67,15 @@ impl People for SqliteStore {
                     return Err(StoreError::LastAdministrator(user.name));
                 }
                 connection.execute(
-                    "UPDATE users SET password = ?2, administrator = ?3, disabled = ?4
+                    "UPDATE users SET password = ?2, administrator = ?3, disabled = ?4, databases_only = ?5
                       WHERE name = ?1",
-                    params![user.name.as_str(), user.password, user.administrator, user.disabled],
+                    params![
+                        user.name.as_str(),
+                        user.password,
+                        user.administrator,
+                        user.disabled,
+                        user.databases_only
+                    ],
                 )?;
                 Ok(())
             })
@@ -281,7 +288,7 @@ impl People for SqliteStore {
 
 fn users(connection: &Connection) -> Result<Vec<User>, StoreError> {
     let mut statement = connection.prepare_cached(
-        "SELECT name, password, administrator, disabled, created, id FROM users ORDER BY name",
+        "SELECT name, password, administrator, disabled, created, id, databases_only FROM users ORDER BY name",
     )?;
     let mut rows = statement.query([])?;
     let mut users = Vec::new();
@@ -293,7 +300,7 @@ fn users(connection: &Connection) -> Result<Vec<User>, StoreError> {
 
 fn find(connection: &Connection, name: &UserName) -> Result<Option<User>, StoreError> {
     let mut statement = connection.prepare_cached(
-        "SELECT name, password, administrator, disabled, created, id FROM users WHERE name = ?1",
+        "SELECT name, password, administrator, disabled, created, id, databases_only FROM users WHERE name = ?1",
     )?;
     let mut rows = statement.query([name.as_str()])?;
     rows.next()?.map(user).transpose()
@@ -307,6 +314,7 @@ fn user(row: &Row<'_>) -> Result<User, StoreError> {
         disabled: row.get(3)?,
         created: moment(row.get(4)?),
         id: parsed(row, 5)?,
+        databases_only: row.get(6)?,
     })
 }
 

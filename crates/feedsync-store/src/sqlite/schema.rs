@@ -25,6 +25,7 @@ pub(super) const SCHEMA: Schema = Schema {
         include_str!("migrations/011.sql"),
         include_str!("migrations/012.sql"),
         include_str!("migrations/013.sql"),
+        include_str!("migrations/014.sql"),
     ],
 };
 

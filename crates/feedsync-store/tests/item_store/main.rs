@@ -36,6 +36,7 @@ fn store_of_items_is_a_store_without_users_logs_and_databases() {
         password: None,
         administrator: true,
         disabled: false,
+        databases_only: false,
         created: Moment::from_micros(1),
     };
     let refused = wait(store.add_user(user));

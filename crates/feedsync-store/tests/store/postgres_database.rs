@@ -180,6 +180,7 @@ fn nodes_alter_collections_one_after_the_other() {
         password: None,
         administrator: true,
         disabled: false,
+        databases_only: false,
         created: SystemEnvironment.now(),
     };
     wait(nodes[0].add_user(user)).unwrap();

@@ -75,6 +75,7 @@ fn all_writes(store: &PostgresStore) -> Vec<(&'static str, Result<(), StoreError
         password: None,
         administrator: true,
         disabled: false,
+        databases_only: false,
         created: now,
     };
     let token = Token {

@@ -188,6 +188,7 @@ fn user(name: &str) -> User {
         password: Some("$argon2id$...".to_owned()),
         administrator: true,
         disabled: false,
+        databases_only: false,
         created: Moment::from_micros(3),
     }
 }

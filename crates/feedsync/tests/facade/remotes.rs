@@ -71,7 +71,8 @@ async fn access(hub: &Hub, role: Role) -> String {
     let endpoint = hub.todo.replica().endpoint();
     let user = |name: &str| UserName::new(name).unwrap();
     for (name, administrator) in [("root", true), ("anna", false)] {
-        let new = NewUser { name: user(name), password: None, administrator };
+        let new =
+            NewUser { name: user(name), password: None, administrator, databases_only: false };
         endpoint.add_user(new).await.unwrap();
     }
     grant(hub, role).await;

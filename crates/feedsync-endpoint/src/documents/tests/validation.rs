@@ -181,7 +181,12 @@ fn many_and_large_documents_are_asked_about_in_pieces() {
 #[test]
 fn members_of_a_database_write_no_design_documents() {
     let room = Room::new();
-    let author = Author { name: Some("anna".into()), is_administrator: false, may_design: false };
+    let author = Author {
+        name: Some("anna".into()),
+        is_administrator: false,
+        roles: Vec::new(),
+        may_design: false,
+    };
     let writer = room.endpoint.documents_writer(author);
     let database = wait(room.databases.database(&room.name)).unwrap().unwrap();
     let new = |text: &str| {

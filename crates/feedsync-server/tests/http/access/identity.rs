@@ -73,7 +73,8 @@ impl Newsroom {
 
     pub(super) async fn add(&self, name: &str) {
         let password = Some(Password::new(PASSWORD).unwrap());
-        let new = NewUser { name: user(name), password, administrator: false };
+        let new =
+            NewUser { name: user(name), password, administrator: false, databases_only: false };
         self.endpoint.add_user(new).await.unwrap();
         self.pause().await;
     }
@@ -301,7 +302,7 @@ async fn the_first_user_gets_what_was_read_before_at_once() {
 
     let new = |name: &str, administrator| {
         let password = Some(Password::new(PASSWORD).unwrap());
-        NewUser { name: user(name), password, administrator }
+        NewUser { name: user(name), password, administrator, databases_only: false }
     };
     room.endpoint.add_user(new("anna", true)).await.unwrap();
     assert!(room.endpoint.open_reading_collection(None).await.is_err());

@@ -26,6 +26,8 @@ enum Is {
     Nobody,
     /// An anonymous caller with expired or invalid credentials.
     Refused,
+    /// A signed-in user of databases alone.
+    DatabasesOnly,
     /// A signed-in caller, with or without a role in all collections, and perhaps with a restricted
     /// token.
     Known { role: Option<Role>, administers: bool, bounded: bool },
@@ -97,6 +99,9 @@ async fn callers(world: &World) -> Vec<Caller> {
         let token = world.token(of, TokenKind::Access, scope).await;
         callers.push(Caller { name, authorization: Some(bearer(&token)), is });
     }
+    let token = world.access("data").await;
+    let authorization = Some(bearer(&token));
+    callers.push(Caller { name: "databases only", authorization, is: Is::DatabasesOnly });
     callers
 }
 
@@ -106,11 +111,12 @@ fn expected(right: Right, is: Is, public: bool, drafts: bool) -> Verdict {
     let (role, administers) = match is {
         _ if right == Right::Public => return Allowed,
         Is::Refused => return SignIn,
+        Is::DatabasesOnly => return Forbidden,
         Is::Nobody => (None, false),
         Is::Known { role, administers, .. } => (role, administers),
     };
     let least = match right {
-        Right::Public | Right::Resource => return Allowed,
+        Right::Public | Right::Resource | Right::Databases => return Allowed,
         Right::SignedIn if is == Is::Nobody => return SignIn,
         Right::SignedIn => return Allowed,
         Right::Administer => return if administers { Allowed } else { refused(is, Forbidden) },
@@ -145,6 +151,8 @@ fn decided(path: &str, method: &Method, is: Is) -> Verdict {
     let sessions = ["/pages/login", "/pages/logout"];
     match (path, method.as_str()) {
         (_, _) if is == Is::Refused => Verdict::SignIn,
+        // It is the user of databases for whom nothing else decides.
+        (path, _) if is == Is::DatabasesOnly && !path.starts_with("/couch") => Verdict::Forbidden,
         (path, "GET") if lists.contains(&path) => Verdict::Allowed,
         (path, "GET" | "POST") if sessions.contains(&path) => Verdict::Allowed,
         ("/blobs/{sha256}", "GET") => expected(Right::Read, is, false, false),
@@ -226,7 +234,7 @@ async fn check(mut world: World) {
                     world.restarted();
                 }
                 let expected = match right {
-                    Right::Resource => decided(&path, &method, caller.is),
+                    Right::Resource | Right::Databases => decided(&path, &method, caller.is),
                     right => expected(right, caller.is, public, drafts),
                 };
                 let response = world.ask(method.clone(), &address, &headers).await;
@@ -257,7 +265,7 @@ async fn making(world: &World, callers: &[Caller]) {
         let expected = match caller.is {
             Is::Nobody | Is::Refused => Verdict::SignIn,
             Is::Known { bounded: false, .. } => Verdict::Allowed,
-            Is::Known { bounded: true, .. } => Verdict::Forbidden,
+            Is::Known { bounded: true, .. } | Is::DatabasesOnly => Verdict::Forbidden,
         };
         let address = format!("/collections/new-{number}");
         let mut headers = vec![("if-match", "\"none\"")];
@@ -272,6 +280,7 @@ async fn making(world: &World, callers: &[Caller]) {
             Is::Known { bounded: false, .. } => Verdict::Allowed,
             Is::Known { role: Some(Role::Editor), .. } => Verdict::Allowed,
             Is::Known { bounded: true, .. } => Verdict::Hidden,
+            Is::DatabasesOnly => Verdict::Forbidden,
         };
         let address = format!("/logs/new-{number}");
         let mut headers = vec![("if-match", "\"none\"")];

@@ -38,8 +38,12 @@ async fn post(world: &World, headers: &[(&str, &str)], id: &str) -> StatusCode {
 async fn without_a_user_loopback_is_open_and_with_the_first_it_closes() {
     let open = hub::hub().await;
     assert_eq!(open.get(CHANGES).await.status(), StatusCode::OK);
-    let new =
-        feedsync_endpoint::NewUser { name: user("root"), password: None, administrator: true };
+    let new = feedsync_endpoint::NewUser {
+        name: user("root"),
+        password: None,
+        administrator: true,
+        databases_only: false,
+    };
     open.endpoint.add_user(new).await.unwrap();
     sleep(RIGHTS_CACHE_TIME).await;
     assert_eq!(open.get(CHANGES).await.status(), StatusCode::UNAUTHORIZED);

@@ -86,8 +86,12 @@ async fn slow_anonymous_request_is_refused_once_a_user_exists() {
     tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
     // The hub caches again that there is no user, and then a user is added.
     assert_eq!(hub.get("/collections/notes").await.status(), StatusCode::OK);
-    let anna =
-        feedsync_endpoint::NewUser { name: user("anna"), password: None, administrator: true };
+    let anna = feedsync_endpoint::NewUser {
+        name: user("anna"),
+        password: None,
+        administrator: true,
+        databases_only: false,
+    };
     hub.endpoint.add_user(anna).await.unwrap();
     assert_eq!(slow.end("content=late").await, StatusCode::UNAUTHORIZED);
 }

@@ -57,13 +57,18 @@ impl World {
 
     /// Collections `notes` (private), `drafty` (private, with drafts), `open` (public) and `news`
     /// (public, with drafts), in each the users `rita` (reader), `eddy` (editor) and `owen` (owner);
-    /// `root` administers, `nora` has no role.
+    /// `root` administers, `nora` has no role, `data` may use databases alone.
     async fn over(endpoint: Endpoint) -> Self {
         let blob = endpoint.store().put_blob(b"picture".to_vec()).await.unwrap();
-        let names = ["root", "rita", "eddy", "owen", "nora", "gone"];
+        let names = ["root", "rita", "eddy", "owen", "nora", "gone", "data"];
         for name in names {
             let administrator = name == "root";
-            let new = NewUser { name: user(name), password: None, administrator };
+            let new = NewUser {
+                name: user(name),
+                password: None,
+                administrator,
+                databases_only: name == "data",
+            };
             endpoint.add_user(new).await.unwrap();
         }
         for (name, public, drafts) in [

@@ -149,7 +149,8 @@ async fn applications_may_read_that_a_hub_failed() {
     let name = EndpointName::new("hub").unwrap();
     let store = MemoryStore::new(&name, environment.clone());
     let endpoint = Endpoint::new(Arc::new(store), environment.clone());
-    let root = NewUser { name: user("root"), password: None, administrator: true };
+    let root =
+        NewUser { name: user("root"), password: None, administrator: true, databases_only: false };
     endpoint.add_user(root).await.unwrap();
     let (user, scope) = (user("root"), Scope::default());
     let (kind, label) = (TokenKind::Access, String::new());

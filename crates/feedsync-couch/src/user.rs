@@ -1,0 +1,237 @@
+//! Documents of the database of users (`_users`): the form that CouchDB gives them, and who may write them.
+
+use std::collections::HashSet;
+
+use feedsync_formats::json::{Kind, Node};
+
+use crate::document::Body;
+use crate::json::text;
+use crate::name::DocumentId;
+use crate::query::texts;
+use crate::refusal::{Refusal, RefusalKind};
+
+/// Beginning of the ids of all documents that stand for a user.
+pub const USER_ID_PREFIX: &str = "org.couchdb.user:";
+
+/// Maximum size of the body of such a document, in bytes.
+pub const MAX_USER_BYTES: usize = 64 << 10;
+
+/// Members that state a password in a hashed form. Hashes are not stored in documents.
+const HASH_MEMBERS: [&str; 6] =
+    ["derived_key", "password_sha", "salt", "iterations", "password_scheme", "pbkdf2_prf"];
+
+/// What a document says of its user.
+///
+/// ```
+/// use feedsync_couch::{Json, UserDocument};
+///
+/// let json = br#"{"type":"user","name":"anna","roles":["editor"],"password":"correct horse"}"#;
+/// let json = Json::read(json.to_vec())?;
+/// let user = UserDocument::read(&"org.couchdb.user:anna".parse()?, json.root())?;
+/// assert_eq!((&*user.name, &user.roles[..]), ("anna", &["editor".to_owned()][..]));
+/// assert_eq!(user.password.as_deref(), Some("correct horse"));
+/// # Ok::<(), feedsync_couch::Refusal>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct UserDocument {
+    /// Name of the user.
+    pub name: String,
+    /// Roles of the user, which `_security` of databases can name.
+    pub roles: Vec<String>,
+    /// The new password, if the document sets one.
+    pub password: Option<String>,
+}
+
+impl std::fmt::Debug for UserDocument {
+    /// Hides the password.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { name, roles, .. } = self;
+        f.debug_struct("UserDocument").field("name", name).field("roles", roles).finish()
+    }
+}
+
+/// Who writes a document of a user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UserWriter<'a> {
+    /// Name of the writer; `None` without a sign-in.
+    pub name: Option<&'a str>,
+    /// Whether the writer is an administrator of the server.
+    pub is_administrator: bool,
+}
+
+/// Returns the id of the document of a user.
+pub fn user_document_id(name: &str) -> Result<DocumentId, Refusal> {
+    format!("{USER_ID_PREFIX}{name}").parse()
+}
+
+/// Returns the name in the id of a document of a user; `None` for other ids.
+pub fn user_of_id(id: &DocumentId) -> Option<&str> {
+    id.as_str().strip_prefix(USER_ID_PREFIX)
+}
+
+impl UserDocument {
+    /// Checks the body of a document that is to be written.
+    pub fn read(id: &DocumentId, body: Node<'_>) -> Result<Self, Refusal> {
+        let refuse = |reason: &str| Err(RefusalKind::Forbidden.with_reason(reason));
+        let mut seen = HashSet::new();
+        if let Some(repeated) = body.members().find(|it| !seen.insert(it.name.to_string())) {
+            return refuse(&format!("{} occurs twice in the document", repeated.name));
+        }
+        if body.raw().len() > MAX_USER_BYTES {
+            return refuse(&format!("a document of a user has at most {MAX_USER_BYTES} bytes"));
+        }
+        let member = |name: &str| body.member(name).map(|it| it.value);
+        if member("type").and_then(text).as_deref() != Some("user") {
+            return refuse("type must be \"user\"");
+        }
+        let Some(name) = member("name").and_then(text) else {
+            return refuse("name must be a text");
+        };
+        if user_of_id(id) != Some(&*name) {
+            return refuse(&format!("_id must be {USER_ID_PREFIX} followed by the name"));
+        }
+        let Some(roles) = member("roles").and_then(|roles| texts(roles).ok()) else {
+            return refuse("roles must be a list of texts");
+        };
+        if let Some(role) = roles.iter().find(|role| role.starts_with('_')) {
+            return refuse(&format!("the role {role} is reserved, as all that begin with _"));
+        }
+        if let Some(hash) = HASH_MEMBERS.iter().find(|hash| member(hash).is_some()) {
+            return refuse(&format!(
+                "{hash}: hashed passwords cannot be stored here; set password"
+            ));
+        }
+        let password = match member("password") {
+            None => None,
+            Some(sent) if sent.kind() == Kind::Null => None,
+            Some(sent) => match text(sent) {
+                Some(password) => Some(password.into_owned()),
+                None => return refuse("password must be a text"),
+            },
+        };
+        Ok(Self { name: name.into_owned(), roles, password })
+    }
+
+    /// Whether a writer may write this document over the stored one, whose roles are given.
+    pub fn check_writer(
+        &self,
+        writer: UserWriter<'_>,
+        stored_roles: Option<&[String]>,
+    ) -> Result<(), Refusal> {
+        if writer.is_administrator {
+            return Ok(());
+        }
+        if stored_roles.is_some() && writer.name != Some(&self.name) {
+            let reason = "You may only update your own user document.";
+            return Err(RefusalKind::Forbidden.with_reason(reason));
+        }
+        if self.roles != stored_roles.unwrap_or_default() {
+            let reason = "Only administrators may set roles.";
+            return Err(RefusalKind::Forbidden.with_reason(reason));
+        }
+        Ok(())
+    }
+
+    /// Returns a body without its password, as it is stored.
+    pub fn without_password(body: &Body) -> Body {
+        let members = body.root().members().filter(|member| member.name != "password");
+        let members: Vec<&str> = members.map(|member| member.raw()).collect();
+        Body::kept(format!("{{{}}}", members.join(",")))
+    }
+}
+
+/// The roles in a stored document of a user.
+pub fn roles_of_user(body: Node<'_>) -> Vec<String> {
+    let roles = body.member("roles").and_then(|roles| texts(roles.value).ok());
+    roles.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Json;
+
+    fn read(id: &str, json: &str) -> Result<UserDocument, Refusal> {
+        let json = Json::read(json.as_bytes().to_vec()).unwrap();
+        UserDocument::read(&id.parse().unwrap(), json.root())
+    }
+
+    #[test]
+    fn documents_of_users_have_the_form_of_couchdb() {
+        let anna = "org.couchdb.user:anna";
+        let user = read(anna, r#"{"name":"anna","type":"user","roles":["a","b"],"password":null}"#);
+        let user = user.unwrap();
+        assert_eq!(user.roles, ["a", "b"]);
+        assert_eq!(user.password, None);
+        for (id, json, part) in [
+            ("anna", r#"{"name":"anna","type":"user","roles":[]}"#, "_id"),
+            (anna, r#"{"name":"otto","type":"user","roles":[]}"#, "_id"),
+            (anna, r#"{"type":"user","roles":[]}"#, "name"),
+            (anna, r#"{"name":"anna","roles":[]}"#, "type"),
+            (anna, r#"{"name":"anna","type":"x","roles":[]}"#, "type"),
+            (anna, r#"{"name":"anna","type":"user"}"#, "roles"),
+            (anna, r#"{"name":"anna","type":"user","roles":[1]}"#, "roles"),
+            (anna, r#"{"name":"anna","type":"user","roles":["_admin"]}"#, "_admin"),
+            (anna, r#"{"name":"anna","type":"user","roles":[],"roles":["a"]}"#, "roles"),
+            (anna, r#"{"name":"anna","type":"user","roles":[],"password":1}"#, "password"),
+            (anna, r#"{"name":"anna","type":"user","roles":[],"derived_key":"x"}"#, "derived_key"),
+        ] {
+            let refusal = read(id, json).unwrap_err();
+            assert_eq!(refusal.kind, RefusalKind::Forbidden, "{json}");
+            assert!(refusal.to_string().contains(part), "{json}: {refusal}");
+        }
+        let large = format!(
+            r#"{{"name":"anna","type":"user","roles":[],"x":{:?}}}"#,
+            "x".repeat(MAX_USER_BYTES)
+        );
+        assert!(read(anna, &large).unwrap_err().to_string().contains("bytes"));
+    }
+
+    #[test]
+    fn password_is_removed_and_nothing_else() {
+        for (before, after) in [
+            (r#"{"password":"a","name":"x"}"#, r#"{"name":"x"}"#),
+            (
+                r#"{"name":"x","pass\u0077ord":"a","y":{"password":1}}"#,
+                r#"{"name":"x","y":{"password":1}}"#,
+            ),
+            (r#"{"password":"a"}"#, "{}"),
+            (r#"{"name":1.0}"#, r#"{"name":1.0}"#),
+        ] {
+            let body = UserDocument::without_password(&Body::kept(before.to_owned()));
+            assert_eq!(body.as_str(), after);
+        }
+        let user = read(
+            "org.couchdb.user:a",
+            r#"{"name":"a","type":"user","roles":[],"password":"secret"}"#,
+        );
+        assert!(!format!("{:?}", user.unwrap()).contains("secret"));
+    }
+
+    #[test]
+    fn users_write_their_own_document_and_no_roles() {
+        let document = |roles: &[&str]| UserDocument {
+            name: "anna".to_owned(),
+            roles: roles.iter().map(ToString::to_string).collect(),
+            password: None,
+        };
+        let editor = ["editor".to_owned()];
+        for (writer, administers, stored, roles, is_allowed) in [
+            (Some("root"), true, None, &["editor"][..], true),
+            (None, true, Some(&editor[..]), &[], true),
+            (None, false, None, &[], true),
+            (None, false, None, &["editor"], false),
+            (None, false, Some(&[]), &[], false),
+            (Some("otto"), false, None, &[], true),
+            (Some("otto"), false, Some(&[]), &[], false),
+            (Some("anna"), false, Some(&[]), &[], true),
+            (Some("anna"), false, Some(&editor), &["editor"], true),
+            (Some("anna"), false, Some(&editor), &[], false),
+            (Some("anna"), false, Some(&editor), &["editor", "owner"], false),
+        ] {
+            let writer = UserWriter { name: writer, is_administrator: administers };
+            let said = document(roles).check_writer(writer, stored);
+            assert_eq!(said.is_ok(), is_allowed, "{writer:?} {stored:?} {roles:?}");
+        }
+    }
+}

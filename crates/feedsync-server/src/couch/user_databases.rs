@@ -1,0 +1,83 @@
+//! Databases of users: one for each, which is created when it is first used.
+
+use feedsync_couch::DatabaseName;
+use feedsync_store::{Database, UserName};
+
+use super::rights::{administers_server, security_of};
+use super::{CouchRequest, Failure};
+use crate::access::quotas;
+use crate::configuration::Switch;
+
+/// Beginning of their names, as in CouchDB. The user name follows in hexadecimal.
+const PREFIX: &str = "userdb-";
+
+impl CouchRequest {
+    /// Creates the database of a user if the request is by that user or by an administrator, and databases of users are
+    /// switched on.
+    pub(super) async fn create_user_database(
+        &self,
+        name: &DatabaseName,
+    ) -> Result<Option<Database>, Failure> {
+        let Some(owner) = self.owner_of(name) else { return Ok(None) };
+        if !self.is_user_or_administrator(&owner) {
+            return Ok(None);
+        }
+        let Some(user) = self.hub.endpoint.user(&owner).await? else { return Ok(None) };
+        // Serializes counting and creating on this node.
+        let _permit = self.hub.collections.lock().await;
+        if self.databases.database(name).await?.is_none() {
+            quotas::databases(&self.hub, &self.principal).await?;
+        }
+        self.databases.create_database(name, Some(security_of(&owner))).await?;
+        self.databases.charge(name, &user.id).await?;
+        Ok(self.databases.database(name).await?)
+    }
+
+    /// Whether a database of this name is for its user alone.
+    pub(super) fn is_database_of_another_user(&self, name: &DatabaseName) -> bool {
+        self.owner_of(name).is_some_and(|owner| !self.is_user_or_administrator(&owner))
+    }
+
+    fn is_user_or_administrator(&self, owner: &UserName) -> bool {
+        let user = self.principal.user().filter(|_| self.principal.is_unbounded());
+        user == Some(owner) || administers_server(&self.principal)
+    }
+
+    /// The user whose database has this name, while databases of users are switched on.
+    fn owner_of(&self, name: &DatabaseName) -> Option<UserName> {
+        let is_on = self.hub.config.couch_user_databases == Switch::On;
+        owner(name).filter(|_| is_on)
+    }
+}
+
+fn owner(name: &DatabaseName) -> Option<UserName> {
+    let digits = name.as_str().strip_prefix(PREFIX)?.as_bytes();
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    let is_hexadecimal = |digit: &u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
+    if digits.len() % 2 != 0 || !digits.iter().all(is_hexadecimal) {
+        return None;
+    }
+    let bytes: Option<Vec<u8>> = digits.chunks(2).map(byte).collect();
+    UserName::new(&String::from_utf8(bytes?).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_has_the_user_in_hexadecimal() {
+        for (name, user) in [
+            ("userdb-616e6e61", Some("anna")),
+            ("userdb-616e6e6", None),
+            ("userdb-416e6e61", None),
+            ("userdb-", None),
+            ("userdb-+16e", None),
+            ("userdb-ff", None),
+            ("anna", None),
+        ] {
+            let found = owner(&name.parse().unwrap());
+            assert_eq!(found.as_ref().map(UserName::as_str), user, "{name}");
+        }
+    }
+}
