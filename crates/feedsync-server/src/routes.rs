@@ -134,6 +134,13 @@ pub(crate) fn table() -> Vec<Route> {
         route("/pages/assets/{name}", get(pages::assets::read), &[(Method::GET, Public)]),
         route("/bitsy/{*path}", get(web_package::read), &[(Method::GET, Public)]),
         route("/pages/remotes", get(pages::remotes::read), &[(Method::GET, Resource)]),
+        route("/pages/databases", get(pages::databases::read), &[(Method::GET, SignedIn)]),
+        route("/pages/database", get(pages::databases::database::read), &[(Method::GET, SignedIn)]),
+        route(
+            "/pages/document",
+            get(pages::databases::document::read).post(pages::databases::document::change),
+            &[(Method::GET, SignedIn), (Method::POST, SignedIn)],
+        ),
         route(
             "/pages/collections/{collection}",
             get(pages::collection::read).post(pages::collection::create),

@@ -13,6 +13,7 @@ pub(crate) mod assets;
 mod base_version;
 pub(crate) mod change;
 pub(crate) mod collection;
+pub(crate) mod databases;
 pub(crate) mod failure;
 mod form;
 pub(crate) mod form_token;

@@ -34,6 +34,7 @@ mod operating;
 mod outlines;
 mod pages;
 mod pages_conflicts;
+mod pages_databases;
 mod pages_hostile;
 mod pages_people;
 mod pages_reading;

@@ -65,6 +65,8 @@ async fn every_page_is_html_under_a_strict_policy_and_names_its_files_for_ever()
         ITEM,
         "/pages/collections/notes/people",
         "/pages/remotes",
+        "/pages/databases",
+        "/pages/database?name=none",
         "/pages/login",
         "/pages/account",
         "/pages/users",
