@@ -124,7 +124,13 @@ impl FunctionKind {
 
     /// The error for a function that is not executed: CouchDB's 404 if the design document does not have it; otherwise 501.
     pub fn refuse(self, design: Node<'_>, name: &str) -> Refusal {
-        self.check(design, name).err().unwrap_or_else(Self::not_executed)
+        self.check(design, name).err().unwrap_or_else(|| match self {
+            Self::Filter | Self::View => Self::not_executed(),
+            Self::Show | Self::List | Self::Update => {
+                let reason = format!("functions in `{}` are not supported here", self.member());
+                RefusalKind::NotImplemented.with_reason(reason)
+            }
+        })
     }
 
     /// The error for a request that needs functions, if they are not executed.
