@@ -310,6 +310,8 @@ async fn invalid_requests_return_couchdb_errors() {
         for body in ["{}", r#"{"queries":1}"#, r#"{"queries":[{"group":true}]}"#] {
             assert_eq!(couch.post("/db/_design/d/_view/a/queries", body).await.0, 400, "{body}");
         }
+        let (status, said) = couch.post("/db/_design/d/_view/a", r#"{"queries":[{}]}"#).await;
+        assert_eq!((status, &said["error"]), (400, &json!("bad_request")));
         assert_eq!(couch.ask(Method::PUT, "/db/_design/d/_view/a", "{}").await.0, 405);
         assert_eq!(couch.post("/db/_temp_view", "{}").await.0, 410);
     }
