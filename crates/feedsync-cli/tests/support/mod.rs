@@ -9,6 +9,7 @@ pub(crate) mod certificates;
 pub(crate) mod database;
 pub(crate) mod newsroom;
 pub(crate) mod origin;
+pub(crate) mod packages;
 pub(crate) mod portal;
 #[cfg(unix)]
 pub(crate) mod web;
