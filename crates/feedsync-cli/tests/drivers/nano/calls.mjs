@@ -40,7 +40,7 @@ await works('nano.uuids', async () => {
   assert.equal((await nano.uuids(3)).uuids.length, 3);
   assert.equal((await nano.uuids()).uuids.length, 1);
 });
-await refused('nano.updates', 404, /not_found/, () => nano.updates());
+await refused('nano.updates', 501, /not_implemented _db_updates/, () => nano.updates());
 
 // Documents.
 const alice = nano.use('alice');
@@ -185,6 +185,9 @@ await refused('db.searchAsStream', 501, status, () => buffer(alice.searchAsStrea
 
 // Partitions.
 const partitions = /not_implemented/;
+await refused('nano.db.create of a partitioned database', 501, partitions, () => (
+  nano.db.create('parts', { partitioned: true })
+));
 await refused('db.partitionInfo', 501, partitions, () => alice.partitionInfo('canidae'));
 await refused('db.partitionedList', 501, partitions, () => alice.partitionedList('canidae'));
 await refused('db.partitionedFind', 501, partitions, () => alice.partitionedFind('canidae', { selector: {} }));
