@@ -135,9 +135,18 @@ fn own_tests_of_python_couchdb_hold() {
 }
 
 #[test]
+fn aiocouch_works_as_with_couchdb() {
+    let Some(python) = packages::python("driver-aiocouch", &["aiocouch==4.0.1"]) else { return };
+    let hub = CouchHub::with_users(&[]);
+    let arguments = hub.arguments();
+    let held = hub.run(script(&python, "aiocouch/calls.py").args(arguments));
+    assert!(held >= 38, "{held} calls work, and there were more");
+}
+
+#[test]
 fn own_tests_of_aiocouch_hold() {
     let wanted = ["aiocouch==4.0.1", "pytest==9.2.0", "pytest-asyncio==1.5.0"];
-    let Some(python) = packages::python("driver-aiocouch", &wanted) else { return };
+    let Some(python) = packages::python("driver-aiocouch-tests", &wanted) else { return };
     let Some(source) = packages::python_source(&python, wanted[0]) else { return };
     // Each test waits for a quarter of a second and uses the same database, so each part has a hub of its own.
     let parts = [
