@@ -121,13 +121,9 @@ fn python_couchdb_works_as_with_couchdb() {
     let hub = CouchHub::with_users(&REGISTRATION);
     let arguments = hub.arguments();
     let held = hub.run(script(&python, "couchdb/calls.py").args(arguments));
-    assert!(held >= 88, "{held} calls work, and there were more");
-}
+    assert!(held >= 90, "{held} calls work, and there were more");
 
-#[test]
-fn own_tests_of_python_couchdb_hold() {
-    let Some(python) = packages::python("driver-couchdb-tests", &["CouchDB==1.2"]) else { return };
-    // They send no login.
+    // Its own tests send no login.
     let hub = CouchHub::without_users();
     let url = format!("{}/", hub.url());
     let held = hub.run(script(&python, "couchdb/suite.py").env("COUCHDB_URL", url));
@@ -136,19 +132,15 @@ fn own_tests_of_python_couchdb_hold() {
 
 #[test]
 fn aiocouch_works_as_with_couchdb() {
-    let Some(python) = packages::python("driver-aiocouch", &["aiocouch==4.0.1"]) else { return };
+    let wanted = ["aiocouch==4.0.1", "pytest==9.2.0", "pytest-asyncio==1.5.0"];
+    let Some(python) = packages::python("driver-aiocouch", &wanted) else { return };
+    let Some(source) = packages::python_source(&python, wanted[0]) else { return };
     let hub = CouchHub::with_users(&[]);
     let arguments = hub.arguments();
     let held = hub.run(script(&python, "aiocouch/calls.py").args(arguments));
     assert!(held >= 38, "{held} calls work, and there were more");
-}
 
-#[test]
-fn own_tests_of_aiocouch_hold() {
-    let wanted = ["aiocouch==4.0.1", "pytest==9.2.0", "pytest-asyncio==1.5.0"];
-    let Some(python) = packages::python("driver-aiocouch-tests", &wanted) else { return };
-    let Some(source) = packages::python_source(&python, wanted[0]) else { return };
-    // Each test waits for a quarter of a second and uses the same database, so each part has a hub of its own.
+    // Its own tests wait for a quarter of a second each and use the same database, so each part has a hub of its own.
     let parts = [
         &["test_database.py", "test_privileges.py", "test_remote.py"][..],
         &["test_document.py", "test_exception.py", "test_server.py"],
