@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-import { end, refused, works } from '../calls.mjs';
+import { end, refused, until, works } from '../calls.mjs';
 
 const require = createRequire(join(process.env.MODULES, 'package.json'));
 const PouchDB = require('pouchdb').plugin(require('pouchdb-authentication'));
@@ -101,7 +101,8 @@ await works('a user that signed up writes to a database without members', async 
 await works('putUser with roles by an administrator', async () => {
   await administrator.putUser('robin', { roles: ['heroes'] });
   assert.deepEqual((await administrator.getUser('robin')).roles, ['heroes']);
-  assert.deepEqual((await robin.getSession()).userCtx.roles, ['heroes']);
+  // The hub caches the rights of a user for a second.
+  await until('the role', async () => (await robin.getSession()).userCtx.roles[0] === 'heroes');
 });
 await works('a database for a role', async () => {
   await ask('PUT', 'notes/_security', { admins: { names: [anna] }, members: { roles: ['heroes'] } });
@@ -125,6 +126,7 @@ await refused('changeUsername to a name that exists', 400, /already exists/, () 
 ));
 await works('deleteUser by the user', async () => {
   assert.equal((await robin.deleteUser('robin')).ok, true);
+  await new Promise((later) => setTimeout(later, 1_100));
   await assert.rejects(notes.logIn('robin', 'will-i-am-robin'), { status: 401 });
 });
 await works('deleteUser by an administrator', async () => {
