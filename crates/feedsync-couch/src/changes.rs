@@ -124,7 +124,13 @@ impl FunctionKind {
 
     /// The error for a function that is not executed: CouchDB's 404 if the design document does not have it; otherwise 501.
     pub fn refuse(self, design: Node<'_>, name: &str) -> Refusal {
-        self.check(design, name).err().unwrap_or_else(Self::not_executed)
+        self.check(design, name).err().unwrap_or_else(|| match self {
+            Self::Filter | Self::View => Self::not_executed(),
+            Self::Show | Self::List | Self::Update => {
+                let reason = format!("functions in `{}` are not supported here", self.member());
+                RefusalKind::NotImplemented.with_reason(reason)
+            }
+        })
     }
 
     /// The error for a request that needs functions, if they are not executed.
@@ -159,8 +165,9 @@ impl ChangesRequest {
                 return Err(RefusalKind::BadRequest.with_reason(reason));
             }
         };
-        let resumed = last_event.or_else(|| parameters.text("last-event-id"));
-        let since = resumed.filter(|_| feed == ChangesFeed::EventSource);
+        // The header is that of a browser that reconnects to its events. The parameter is valid for each feed, as in CouchDB.
+        let resumed = last_event.filter(|_| feed == ChangesFeed::EventSource);
+        let since = resumed.or_else(|| parameters.text("last-event-id"));
         let all_leaves = match parameters.text("style") {
             None | Some("main_only") => false,
             Some("all_docs") => true,
@@ -286,6 +293,11 @@ mod tests {
         );
         let request =
             ChangesRequest::read(&Parameters::read("feed=eventsource"), Some("\"7-x\""), None);
+        assert_eq!(request.unwrap().since, Since::At("7-x".to_owned()));
+        let request = ChangesRequest::read(&Parameters::read("since=0"), Some("7-x"), None);
+        assert_eq!(request.unwrap().since, Since::read("0"));
+        let resumed = Parameters::read("since=0&last-event-id=7-x");
+        let request = ChangesRequest::read(&resumed, None, None);
         assert_eq!(request.unwrap().since, Since::At("7-x".to_owned()));
     }
 

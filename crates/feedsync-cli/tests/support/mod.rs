@@ -9,6 +9,7 @@ pub(crate) mod certificates;
 pub(crate) mod database;
 pub(crate) mod newsroom;
 pub(crate) mod origin;
+pub(crate) mod packages;
 pub(crate) mod portal;
 #[cfg(unix)]
 pub(crate) mod web;
@@ -257,11 +258,12 @@ impl Hub {
         let mut command = place.command(&["--data", data, "serve", "--listen", address]);
         change(&mut command);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
         let url = lines
-            .map_while(Result::ok)
             .find_map(|line| Some(line.strip_prefix("listening on ")?.trim_end_matches('/').into()))
             .expect("the hub says where it listens");
+        // It prints more, and ends if it cannot.
+        thread::spawn(move || lines.for_each(drop));
         Self { child, url }
     }
 

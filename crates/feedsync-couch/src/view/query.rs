@@ -13,14 +13,15 @@ use crate::json::Json;
 use crate::many::named;
 use crate::query::Parameters;
 use crate::refusal::{Refusal, RefusalKind};
-use parameters::{count, first_json, update, word};
+use parameters::{count, last_json, update, word};
 
 mod parameters;
 
 /// A request for the rows of a view.
 #[derive(Debug, Clone)]
 pub struct ViewQuery {
-    /// Keys of the requested rows, each as JSON, in the order of the response; `None` for a range of keys.
+    /// Keys of the requested rows, each as JSON, in the order of the response; `None` for a range of keys. A single key is
+    /// such a range.
     pub keys: Option<Vec<String>>,
     /// Whether the order of rows is descending. Keys stay in their order.
     pub is_descending: bool,
@@ -84,8 +85,21 @@ impl ViewQuery {
             all = all.with(body, "keys");
         }
         let flag = |name: &str| all.text(name).map(|_| all.flag(name)).transpose();
+        let mut keys = read_keys(&all, body)?;
+        // CouchDB treats `keys` with one element as `key`.
+        let single = match keys.as_deref() {
+            Some([key]) => Some(Json::read(key.clone().into_bytes())?),
+            _ => None,
+        };
+        if single.is_some() {
+            keys = None;
+        }
+        let bound = |names| match &single {
+            Some(key) => Ok(Some(key.clone())),
+            None => last_json(&all, names),
+        };
         Ok(Self {
-            keys: read_keys(&all, body)?,
+            keys,
             is_descending: all.flag("descending")?,
             limit: count(&all, "limit")?,
             skip: count(&all, "skip")?.unwrap_or(0),
@@ -100,8 +114,8 @@ impl ViewQuery {
             is_stable: all.flag("stable")? || all.text("stale").is_some(),
             update: update(&all, body)?,
             bounds: Bounds {
-                start: first_json(&all, ["startkey", "start_key", "key"])?,
-                end: first_json(&all, ["endkey", "end_key", "key"])?,
+                start: bound(["startkey", "start_key", "key"])?,
+                end: bound(["endkey", "end_key", "key"])?,
                 start_document: word(&all, body, ["startkey_docid", "start_key_doc_id"])?,
                 end_document: word(&all, body, ["endkey_docid", "end_key_doc_id"])?,
                 includes_end: flag("inclusive_end")?.unwrap_or(true),

@@ -56,7 +56,7 @@ pub(super) async fn answer(
 /// Creates a database for the principal.
 pub(super) async fn create(asked: &CouchRequest, name: &DatabaseName) -> Result<Response, Failure> {
     asked.check_may_create()?;
-    if asked.parameters.text("partitioned").is_some() && asked.parameters.flag("partitioned")? {
+    if asked.parameters.flag("partitioned")? {
         let reason = "Partitioned databases are not supported here.";
         return Err(RefusalKind::NotImplemented.with_reason(reason).into());
     }

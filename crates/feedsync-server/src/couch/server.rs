@@ -69,6 +69,10 @@ pub(super) async fn special(
             asked.method_of(&[Method::POST])?;
             Ok(done(StatusCode::CREATED))
         }
+        ("_db_updates", []) => {
+            let reason = "_db_updates is not supported here";
+            Err(RefusalKind::NotImplemented.with_reason(reason).into())
+        }
         // The name is not valid for a database.
         _ if asked.method == Method::PUT => {
             Err(name.parse::<DatabaseName>().map_or_else(Failure::from, |_| {

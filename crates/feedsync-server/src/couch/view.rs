@@ -9,7 +9,7 @@ mod rows;
 use axum::body::Body;
 use axum::response::Response;
 use feedsync_couch::view::{PositionRange, ViewQuery, ViewUpdate};
-use feedsync_couch::{DatabaseName, DocumentId, FunctionKind, Refusal, quoted};
+use feedsync_couch::{DatabaseName, DocumentId, FunctionKind, Refusal, RefusalKind, quoted};
 use feedsync_endpoint::documents::sequence;
 use feedsync_endpoint::documents::views::{Views, drop_unused_views};
 use feedsync_formats::json::Node;
@@ -40,6 +40,11 @@ pub(super) async fn answer(
     let query = if method == Method::POST {
         let (_permit, sent) = asked.json(body).await?;
         database = asked.recheck(&database, Need::Use).await?;
+        if sent.root().member("queries").is_some() {
+            // CouchDB 1 answered several queries here.
+            let reason = "The `queries` parameter is no longer supported at this endpoint";
+            return Err(RefusalKind::BadRequest.with_reason(reason).into());
+        }
         Query::read(asked, (views, number), Some(sent.root()))?
     } else {
         Query::read(asked, (views, number), None)?

@@ -27,12 +27,12 @@ pub(super) fn count(parameters: &Parameters, name: &str) -> Result<Option<u64>, 
     }
 }
 
-/// The value of the first of these parameters that is present.
-pub(super) fn first_json(
+/// The value of the last parameter that has one of these names.
+pub(super) fn last_json(
     parameters: &Parameters,
     names: [&str; 3],
 ) -> Result<Option<Json>, Refusal> {
-    let name = names.into_iter().find(|name| parameters.text(name).is_some());
+    let name = parameters.pairs().map(|(name, _)| name).filter(|name| names.contains(name)).last();
     name.map_or(Ok(None), |name| parameters.json(name))
 }
 

@@ -188,13 +188,13 @@ fn requests_that_do_not_fit_the_view_return_couchdb_errors() {
         ("include_docs=true", COUNT, "`include_docs` is invalid for reduce"),
         ("conflicts=true", COUNT, "`conflicts` is invalid for reduce views."),
         (
-            "keys=%5B1%5D&key=1",
+            "keys=%5B1,2%5D&key=1",
             None,
             "`keys` is incompatible with `key`, `start_key` and `end_key`",
         ),
-        ("keys=%5B1%5D", COUNT, "Multi-key fetches for reduce views must use `group=true`"),
+        ("keys=%5B1,2%5D", COUNT, "Multi-key fetches for reduce views must use `group=true`"),
         (
-            "keys=%5B1%5D&group_level=1",
+            "keys=%5B1,2%5D&group_level=1",
             COUNT,
             "Multi-key fetches for reduce views must use `group=true`",
         ),
@@ -217,8 +217,10 @@ fn requests_that_do_not_fit_the_view_return_couchdb_errors() {
     for (query, reduction) in [
         ("", None),
         ("reduce=false&include_docs=true", COUNT),
-        ("keys=%5B1%5D&group=true", COUNT),
-        ("keys=%5B1%5D&reduce=false", COUNT),
+        ("keys=%5B1,2%5D&group=true", COUNT),
+        ("keys=%5B1,2%5D&reduce=false", COUNT),
+        ("keys=%5B1%5D", COUNT),
+        ("keys=%5B1%5D&key=1", None),
         ("keys=%5B%5D&key=1", None),
         ("startkey=1&endkey=1.0&inclusive_end=false", None),
         ("startkey=2&endkey=1&descending=true", COUNT),
@@ -244,6 +246,10 @@ fn ranges_of_the_guide_to_views_find_their_rows() {
         [0, 1]
     );
     assert_eq!(found("key=%5B%22b%22%2C0%5D"), [2]);
+    assert_eq!(found("keys=%5B%5B%22b%22%2C0%5D%5D&startkey=0"), [2]);
+    // The last parameter counts.
+    assert_eq!(found("endkey=%5B%22b%22%5D&key=%5B%22a%22%2C1%5D"), [1]);
+    assert_eq!(found("key=%5B%22a%22%2C1%5D&endkey=%5B%22b%22%2C0%5D"), [1, 2]);
     assert_eq!(found("startkey=%5B%22a%22%2C1%5D"), [1, 2]);
     assert_eq!(found(""), [0, 1, 2]);
     assert!(read("key=1&inclusive_end=false", "").unwrap().ranges().all(|range| range.is_empty()));

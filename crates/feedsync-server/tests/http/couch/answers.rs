@@ -140,6 +140,10 @@ async fn invalid_requests_return_couchdb_errors() {
         (&post, "/db/_design/x/_view/y", "{}", 404, "not_found", "missing"),
         (&delete, "/db/_bulk_docs", none, 405, "method_not_allowed", "Only POST allowed"),
         (&put, "/", "{}", 405, "method_not_allowed", "Only GET,HEAD allowed"),
+        (&put, "/parts?partitioned=true", "", 501, "not_implemented", "Partitioned databases"),
+        (&put, "/parts?partitioned=x", "", 400, "query_parse_error", "partitioned"),
+        (&get, "/parts", "", 404, "not_found", "Database does not exist."),
+        (&get, "/_db_updates", "", 501, "not_implemented", "_db_updates"),
         (&get, "/db/%ff", "", 404, "not_found", ""),
     ] {
         let (found, said) = couch.ask(method.clone(), path, body).await;

@@ -109,6 +109,7 @@ async fn a_view_has_rows_in_the_order_of_their_keys() {
             ("startkey=%22l%22&descending=true&limit=1", json!(["l"]), json!(2)),
             ("keys=%5B%22n%22,3,%22none%22,%22n%22%5D", json!(["n", 3, "n"]), Value::Null),
             ("keys=%5B%22n%22,3%5D&skip=1", json!([3]), Value::Null),
+            ("keys=%5B%22l%22%5D", json!(["l"]), json!(2)),
             ("startkey=%22k%22&startkey_docid=p", json!(["l", "lost", "n"]), json!(2)),
             ("limit=0", json!([]), json!(0)),
             ("skip=9", json!([]), json!(5)),
@@ -301,7 +302,7 @@ async fn invalid_requests_return_couchdb_errors() {
             ("d/_view/a?startkey=2&endkey=1", 400, "query_parse_error"),
             ("d/_view/a?key=x", 400, "query_parse_error"),
             ("d/_view/a?limit=-1", 400, "query_parse_error"),
-            ("d/_view/b?keys=%5B1%5D", 400, "query_parse_error"),
+            ("d/_view/b?keys=%5B1,2%5D", 400, "query_parse_error"),
             ("faulty/_view/v", 500, "compilation_error"),
         ] {
             let (found, said) = couch.get(&format!("/db/_design/{path}")).await;
@@ -310,6 +311,8 @@ async fn invalid_requests_return_couchdb_errors() {
         for body in ["{}", r#"{"queries":1}"#, r#"{"queries":[{"group":true}]}"#] {
             assert_eq!(couch.post("/db/_design/d/_view/a/queries", body).await.0, 400, "{body}");
         }
+        let (status, said) = couch.post("/db/_design/d/_view/a", r#"{"queries":[{}]}"#).await;
+        assert_eq!((status, &said["error"]), (400, &json!("bad_request")));
         assert_eq!(couch.ask(Method::PUT, "/db/_design/d/_view/a", "{}").await.0, 405);
         assert_eq!(couch.post("/db/_temp_view", "{}").await.0, 410);
     }
