@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use feedsync_couch::view::DesignViews;
-use feedsync_couch::{Refusal, RefusalKind};
+use feedsync_couch::{DatabaseName, Refusal, RefusalKind};
 use feedsync_formats::json::Node;
 use feedsync_store::{Database, Databases};
 
 use super::validation::{Author, Validation};
 use super::{
     DocumentsError, Edits, NewDocument, PreparedDocument, WRITE_BATCH, Written, prepare,
-    stored_elsewhere, write_prepared,
+    replicator, stored_elsewhere, write_prepared,
 };
 use crate::endpoint::Endpoint;
 
@@ -47,7 +47,14 @@ impl DocumentsWriter {
         let databases = &*self.databases;
         let count = documents.len();
         let (mut prepared, mut refused) = (Vec::with_capacity(count), BTreeMap::new());
-        for (at, document) in documents.into_iter().enumerate() {
+        let are_replications = database.name.as_str() == DatabaseName::REPLICATOR;
+        for (at, mut document) in documents.into_iter().enumerate() {
+            if are_replications
+                && let Err(refusal) = replicator::prepare(&self.author, &mut document, edits)
+            {
+                refused.insert(at, refusal);
+                continue;
+            }
             match prepare(databases, &database.name, document, edits).await {
                 Ok(document) => prepared.push((at, document)),
                 Err(DocumentsError::Refused(refusal)) if edits == Edits::Replicated => {

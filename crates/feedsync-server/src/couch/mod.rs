@@ -13,6 +13,7 @@ mod compacting;
 pub(crate) mod compactions;
 mod copy;
 mod database;
+pub(crate) mod database_updates;
 mod design;
 mod document;
 pub(crate) mod failure;
@@ -28,6 +29,7 @@ mod pieces;
 mod queries;
 mod replicate;
 pub(crate) mod replications;
+pub(crate) mod replicator;
 mod request;
 mod response;
 mod rights;
@@ -75,7 +77,8 @@ async fn carry_out(hub: Hub, method: Method, call: Call, body: Body) -> Result<R
     if matches!(call.principal, Principal::Anonymous) && !is_for_all {
         return Err(Problem::sign_in().into());
     }
-    if let Some(name) = resource.database().filter(|name| name.is_system()) {
+    let is_refused = |name: &&DatabaseName| name.as_str() == DatabaseName::USERS;
+    if let Some(name) = resource.database().filter(is_refused) {
         let reason = format!("{name} is not supported here");
         return Err(RefusalKind::NotImplemented.with_reason(reason).into());
     }

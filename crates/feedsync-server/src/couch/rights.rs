@@ -6,7 +6,7 @@
 //! collection, the rights to that collection apply and nothing else: its editors read and write. A database
 //! that no longer mirrors a collection is for administrators only.
 
-use feedsync_couch::{DEFAULT_SECURITY, Json, Refusal, RefusalKind, quoted, texts};
+use feedsync_couch::{DEFAULT_SECURITY, DatabaseName, Json, Refusal, RefusalKind, quoted, texts};
 use feedsync_endpoint::bridge::BridgeStatus;
 use feedsync_formats::json::{Kind, Node};
 use feedsync_store::{Database, Role, StoreError};
@@ -28,7 +28,7 @@ impl CouchRequest {
     /// Returns the database if the principal has this access.
     pub(super) async fn database(
         &self,
-        name: &feedsync_couch::DatabaseName,
+        name: &DatabaseName,
         need: Need,
     ) -> Result<Database, Failure> {
         if matches!(self.principal, Principal::Anonymous) {
@@ -49,6 +49,10 @@ impl CouchRequest {
     /// Whether the principal has this access to a database.
     pub(super) async fn may(&self, database: &Database, need: Need) -> Result<bool, StoreError> {
         let is_administrator = administers_server(&self.principal);
+        // Documents of replications contain credentials, and the hub sends requests to the addresses in them.
+        if database.name.as_str() == DatabaseName::REPLICATOR {
+            return Ok(is_administrator);
+        }
         Ok(match self.hub.endpoint.bridge_status(database).await? {
             BridgeStatus::Nothing => may(&self.principal, database.security.as_deref(), need),
             // Rights to a collection apply to its documents.
@@ -78,11 +82,7 @@ impl CouchRequest {
     }
 
     /// The same, for actions that only a database without a collection supports.
-    pub(super) async fn alone(
-        &self,
-        name: &feedsync_couch::DatabaseName,
-        what: &str,
-    ) -> Result<Database, Failure> {
+    pub(super) async fn alone(&self, name: &DatabaseName, what: &str) -> Result<Database, Failure> {
         let database = self.database(name, Need::Administer).await?;
         match self.hub.endpoint.bridge_status(&database).await? {
             BridgeStatus::Nothing | BridgeStatus::Closed => Ok(database),
@@ -119,16 +119,22 @@ impl CouchRequest {
         let principal = now.ok_or_else(Problem::sign_in)?;
         Self { principal, ..self.clone() }.check_administers_server()
     }
-
-    /// Initial `_security` of a new database: it names its creator, if the creator is a user.
-    pub(super) fn own_security(&self) -> Option<String> {
-        let user = self.principal.user()?;
-        let names = quoted(user.as_str());
-        Some(format!(
-            "{{\"members\":{{\"names\":[{names}],\"roles\":[]}},\"admins\":{{\"names\":[{names}],\"roles\":[]}}}}"
-        ))
-    }
 }
+
+/// Initial `_security` of a new database: it names its creator, if the creator is a user.
+pub(super) fn initial_security(name: &DatabaseName, creator: &Principal) -> Option<String> {
+    if name.as_str() == DatabaseName::REPLICATOR {
+        return Some(ADMINISTRATORS_ONLY.to_owned());
+    }
+    let names = quoted(creator.user()?.as_str());
+    Some(format!(
+        "{{\"members\":{{\"names\":[{names}],\"roles\":[]}},\"admins\":{{\"names\":[{names}],\"roles\":[]}}}}"
+    ))
+}
+
+/// `_security` of the database of replications, as in CouchDB.
+const ADMINISTRATORS_ONLY: &str =
+    r#"{"members":{"roles":["_admin"]},"admins":{"roles":["_admin"]}}"#;
 
 /// Whether a principal administers the hub, with all rights.
 pub(super) fn administers_server(principal: &Principal) -> bool {

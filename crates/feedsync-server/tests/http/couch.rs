@@ -3,6 +3,7 @@
 mod addresses;
 mod answers;
 mod bulk;
+mod database_updates;
 mod dialect;
 mod documents;
 mod feeds;
@@ -14,6 +15,7 @@ mod replications;
 mod replicator;
 mod rights;
 mod room;
+mod served;
 mod sessions;
 mod views;
 
