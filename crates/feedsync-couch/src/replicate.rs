@@ -1,4 +1,4 @@
-//! Requests to `_replicate`.
+//! Requests to `_replicate`, and documents of `_replicator`.
 //!
 //! Source: CouchDB's `couch_replicator_parse.erl`. Errors do not contain addresses or headers, which may have secrets.
 
@@ -63,6 +63,9 @@ const KNOWN: [&str; 9] = [
     "use_checkpoints",
     "cancel",
 ];
+
+/// Members of a document of `_replicator` that do not affect the result, besides those that begin with `_`.
+const DOCUMENT_MEMBERS: [&str; 2] = ["owner", "user_ctx"];
 
 /// A request to `_replicate`.
 #[derive(Debug, Clone)]
@@ -135,7 +138,7 @@ impl ReplicateCommand {
         if sent.kind() != Kind::Object {
             return Err(bad("The request must be a JSON object"));
         }
-        check_members(sent)?;
+        check_members(sent, |_| false)?;
         let is_cancelled = flag(sent, "cancel", false)?;
         let id = IDS.iter().find_map(|name| sent.member(name));
         match id {
@@ -151,6 +154,18 @@ impl ReplicateCommand {
 }
 
 impl ReplicateRequest {
+    /// Parses a document of `_replicator`, which describes a replication with the members of a request.
+    pub fn of_document(document: Node<'_>) -> Result<Self, Refusal> {
+        let of_request = |name: &&str| *name == "cancel" || IDS.contains(name);
+        let found = document.members().find(|member| of_request(&&*member.name));
+        if let Some(member) = found {
+            return Err(bad(format!("Unknown member {} of a replication", member.name)));
+        }
+        let is_of_document = |name: &str| name.starts_with('_') || DOCUMENT_MEMBERS.contains(&name);
+        check_members(document, is_of_document)?;
+        Self::read(document)
+    }
+
     fn read(sent: Node<'_>) -> Result<Self, Refusal> {
         let side = |name: &str| {
             let missing = || bad(format!("Missing required parameter: {name}"));
@@ -174,9 +189,12 @@ fn bad(reason: impl std::fmt::Display) -> Refusal {
 }
 
 /// Refuses unknown members, those that the hub does not support, and values of a wrong type.
-fn check_members(sent: Node<'_>) -> Result<(), Refusal> {
+fn check_members(sent: Node<'_>, is_ignored: impl Fn(&str) -> bool) -> Result<(), Refusal> {
     for member in sent.members() {
         let name = &*member.name;
+        if is_ignored(name) {
+            continue;
+        }
         let is_in = |names: &[&str]| names.contains(&name);
         let refused = REFUSED.iter().find(|(refused, _)| *refused == name);
         match refused {

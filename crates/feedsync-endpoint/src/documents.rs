@@ -9,6 +9,7 @@ pub mod functions;
 pub mod leaves;
 mod purge;
 pub mod replication;
+pub mod replicator;
 pub mod sequence;
 pub mod show;
 #[cfg(test)]

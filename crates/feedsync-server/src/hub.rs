@@ -17,9 +17,11 @@ use crate::collections::live::Live;
 use crate::config::Config;
 use crate::configuration::Switch;
 use crate::couch::compactions::RunningCompactions;
+use crate::couch::database_updates::DatabaseUpdates;
 use crate::couch::index_builds::IndexBuilds;
 use crate::couch::known::KnownRevisions;
 use crate::couch::replications::RunningReplications;
+use crate::couch::replicator::DocumentJobs;
 use crate::couch::view_updates::ViewUpdates;
 use crate::http::clients::Clients;
 use crate::http::counters::{Metrics, TimedStore, Timings};
@@ -97,6 +99,10 @@ pub(crate) struct Shared {
     pub(crate) replicator: Option<Arc<dyn Replicator>>,
     /// Running replications.
     pub(crate) replications: RunningReplications,
+    /// Replications that documents of `_replicator` describe.
+    pub(crate) document_jobs: DocumentJobs,
+    /// Record of created, changed and removed databases.
+    pub(crate) database_updates: DatabaseUpdates,
     /// Running builds of indexes of databases.
     pub(crate) index_builds: IndexBuilds,
     /// Running updates of views of databases.
@@ -160,6 +166,8 @@ impl Hub {
             view_updates: ViewUpdates::default(),
             replicator,
             replications: RunningReplications::default(),
+            document_jobs: DocumentJobs::new(),
+            database_updates: DatabaseUpdates::new(endpoint.environment().random()),
             index_builds: IndexBuilds::default(),
             index_creation: Arc::default(),
             followers: Arc::new(Semaphore::new(config.limits.followers)),

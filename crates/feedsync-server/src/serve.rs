@@ -20,6 +20,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use crate::config::{Config, Limits, RemoteExposure};
+use crate::couch::replicator;
 use crate::http::connections::{Connections, REFUSED};
 use crate::http::peer::{Peer, WithPeer};
 use crate::http::tls::{Certificate, CertificateError};
@@ -160,6 +161,7 @@ async fn run(
     let hub = Hub::new(served, config, stopping.clone());
     let draining = Arc::clone(&hub.draining);
     let replications = hub.replications.clone();
+    let documents = tokio::spawn(replicator::run(hub.clone()));
     let application = application(hub);
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(limits.connections));
@@ -220,10 +222,12 @@ async fn run(
     drop(listeners);
     stop.send_replace(true);
     // Replications write their checkpoints meanwhile.
-    let ended = async { tokio::join!(graceful.shutdown(), replications.ended()) };
+    let end_documents = documents.abort_handle();
+    let ended = async { tokio::join!(graceful.shutdown(), replications.ended(), documents) };
     if timeout(limits.drain_time, ended).await.is_err() {
         tracing::warn!("shutdown: aborting responses that are still being sent");
     }
+    end_documents.abort();
     connections.shutdown().await;
 }
 

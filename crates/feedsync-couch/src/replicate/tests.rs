@@ -94,3 +94,23 @@ fn options_are_read() {
     let cancel = parse(r#"{"replication_id":"x+continuous","cancel":true}"#).unwrap();
     assert!(matches!(cancel, ReplicateCommand::CancelId(id) if id == "x+continuous"));
 }
+
+#[test]
+fn documents_describe_replications_with_the_members_of_requests() {
+    let read = |text: &str| {
+        ReplicateRequest::of_document(Json::read(text.as_bytes().to_vec()).unwrap().root())
+    };
+    let text = r#"{"source":"a","target":"b","continuous":true,"owner":"anna","user_ctx":{"roles":[]},
+        "_replication_state":"triggered","_replication_id":"x"}"#;
+    assert!(read(text).unwrap().is_continuous);
+    for (text, status) in [
+        (r#"{"source":"a"}"#, 400),
+        (r#"{"target":"a"}"#, 400),
+        (r#"{"source":"a","target":"b","cancel":true}"#, 400),
+        (r#"{"source":"a","target":"b","replication_id":"x"}"#, 400),
+        (r#"{"source":"a","target":"b","doc_id":["x"]}"#, 400),
+        (r#"{"source":"a","target":"b","filter":"d/f"}"#, 501),
+    ] {
+        assert_eq!(read(text).unwrap_err().kind.status(), status, "{text}");
+    }
+}

@@ -12,7 +12,7 @@ use feedsync_store::Database;
 use super::validation::Author;
 use super::{
     DocumentsError, Edits, NewDocument, PreparedDocument, WRITE_BATCH, Written, prepare,
-    stored_elsewhere, write_prepared,
+    replicator, stored_elsewhere, write_prepared,
 };
 use crate::endpoint::Endpoint;
 
@@ -49,7 +49,7 @@ impl DocumentsWriter {
         }
     }
 
-    /// The same for documents by which the server itself does nothing.
+    /// The same for every database but that of users.
     pub(super) async fn write_ordinary(
         &self,
         database: &Database,
@@ -59,7 +59,14 @@ impl DocumentsWriter {
         let databases = &*self.endpoint.databases();
         let count = documents.len();
         let (mut prepared, mut refused) = (Vec::with_capacity(count), BTreeMap::new());
-        for (at, document) in documents.into_iter().enumerate() {
+        let are_replications = database.name.as_str() == DatabaseName::REPLICATOR;
+        for (at, mut document) in documents.into_iter().enumerate() {
+            if are_replications
+                && let Err(refusal) = replicator::prepare(&self.author, &mut document, edits)
+            {
+                refused.insert(at, refusal);
+                continue;
+            }
             match prepare(databases, &database.name, document, edits).await {
                 Ok(document) => prepared.push((at, document)),
                 Err(DocumentsError::Refused(refusal)) if edits == Edits::Replicated => {

@@ -15,10 +15,13 @@ use feedsync_endpoint::{is_name_allowed, is_reserved};
 use feedsync_store::{CollectionName, Database, DatabaseChange, REVISIONS_KEPT, Role};
 use http::{Method, StatusCode};
 
-use super::rights::Need;
+use super::rights::{Need, initial_security};
 use super::server::new_id;
-use super::{CouchRequest, Failure, compacting, document, done, json, local, node, users};
-use crate::access::quotas;
+use super::{
+    CouchRequest, Failure, compacting, document, done, json, local, node, user_databases, users,
+};
+use crate::access::{Principal, quotas};
+use crate::hub::Hub;
 
 pub(super) async fn answer(
     asked: &CouchRequest,
@@ -54,43 +57,58 @@ pub(super) async fn answer(
 }
 
 /// Creates a database for the principal.
-pub(super) async fn create(asked: &CouchRequest, name: &DatabaseName) -> Result<Response, Failure> {
+async fn create(asked: &CouchRequest, name: &DatabaseName) -> Result<Response, Failure> {
     asked.check_may_create()?;
     if asked.parameters.flag("partitioned")? {
         let reason = "Partitioned databases are not supported here.";
         return Err(RefusalKind::NotImplemented.with_reason(reason).into());
     }
-    // Serializes counting and creating on this node.
-    let _permit = asked.hub.collections.lock().await;
-    // The response is the same as for a private database of that name.
-    let is_free = is_free(asked, name).await?;
-    if is_free && asked.databases.database(name).await?.is_none() {
-        quotas::databases(&asked.hub, &asked.principal).await?;
+    if name.as_str() == DatabaseName::REPLICATOR {
+        asked.check_administers_server()?;
     }
-    if !is_free || asked.databases.create_database(name, asked.own_security()).await?.is_none() {
+    create_for(&asked.hub, &asked.principal, name).await?;
+    Ok(asked.located(done(StatusCode::CREATED), &Resource::path_of_database(name)))
+}
+
+/// Creates a database for a principal that may create databases. Refuses a name that is taken.
+pub(super) async fn create_for(
+    hub: &Hub,
+    principal: &Principal,
+    name: &DatabaseName,
+) -> Result<(), Failure> {
+    let databases = hub.endpoint.databases();
+    // Serializes counting and creating on this node.
+    let _permit = hub.collections.lock().await;
+    // The response is the same as for a private database of that name.
+    let is_free = is_free(hub, principal, name).await?;
+    if is_free && databases.database(name).await?.is_none() {
+        quotas::databases(hub, principal).await?;
+    }
+    let security = initial_security(name, principal);
+    if !is_free || databases.create_database(name, security).await?.is_none() {
         let reason = "The database could not be created, the file already exists.";
         return Err(RefusalKind::FileExists.with_reason(reason).into());
     }
-    if let Some(reader) = quotas::bounded(&asked.principal).and(asked.principal.reader()) {
-        asked.databases.charge(name, &reader.id).await?;
+    if let Some(reader) = quotas::bounded(principal).and(principal.reader()) {
+        databases.charge(name, &reader.id).await?;
     }
-    Ok(asked.located(done(StatusCode::CREATED), &Resource::path_of_database(name)))
+    Ok(())
 }
 
 /// Whether the principal may create a database of this name. A name that the hub reserves, or that a
 /// collection has, is for its owner: other users cannot prevent a collection from being opened as a database.
-async fn is_free(asked: &CouchRequest, name: &DatabaseName) -> Result<bool, Failure> {
+async fn is_free(hub: &Hub, principal: &Principal, name: &DatabaseName) -> Result<bool, Failure> {
     // The database of users is there, even before its first use.
-    if name.as_str() == DatabaseName::USERS || asked.is_database_of_another_user(name) {
+    let is_of_another = user_databases::is_of_another(hub, principal, name);
+    if name.as_str() == DatabaseName::USERS || is_of_another {
         return Ok(false);
     }
     let Ok(name) = CollectionName::new(name.as_str()) else {
         return Ok(!is_reserved(name.as_str()));
     };
-    let principal = &asked.principal;
     let owns = principal.role(&name) == Some(Role::Owner);
     Ok(is_name_allowed(&name, principal.user())
-        && (owns || asked.hub.endpoint.find_collection(&name).await?.is_none()))
+        && (owns || hub.endpoint.find_collection(&name).await?.is_none()))
 }
 
 async fn drop_it(asked: &CouchRequest, name: &DatabaseName) -> Result<Response, Failure> {
@@ -218,6 +236,10 @@ pub(super) async fn part(
                 let what = "change the roles of the collection instead";
                 let database = asked.alone(name, what).await?;
                 users::check_changeable(name)?;
+                if name.as_str() == DatabaseName::REPLICATOR {
+                    let reason = "only administrators of the hub can use _replicator";
+                    return Err(RefusalKind::Forbidden.with_reason(reason).into());
+                }
                 let (_permit, sent) = asked.any_json(body).await?;
                 asked.recheck(&database, Need::Administer).await?;
                 asked.alone(name, what).await?;

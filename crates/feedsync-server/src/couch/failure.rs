@@ -67,6 +67,17 @@ impl From<Failure> for Problem {
     }
 }
 
+impl Failure {
+    /// The reason, for people.
+    pub(super) fn reason(&self) -> String {
+        match self {
+            Self::Refused(refusal) => refusal.reason.clone(),
+            Self::Problem(problem) => problem.status().to_string(),
+            Self::NotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED.to_string(),
+        }
+    }
+}
+
 pub(super) fn no_database() -> Refusal {
     RefusalKind::NotFound.with_reason("Database does not exist.")
 }

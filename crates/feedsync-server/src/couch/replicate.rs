@@ -19,6 +19,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::replications::{Description, RunningReplication};
+use super::request::author;
 use super::rights::administers_server;
 use super::server::new_id;
 use super::{CouchRequest, Failure, database, json};
@@ -46,7 +47,8 @@ pub(super) async fn answer(asked: &CouchRequest, body: Body) -> Result<Response,
     match command {
         ReplicateCommand::CancelId(id) => cancel(asked, &id).await,
         ReplicateCommand::Cancel(request) => {
-            cancel(asked, &describe(asked, &*replicator, &request)?.id).await
+            let running = describe(&asked.hub, &asked.principal, &*replicator, &request)?;
+            cancel(asked, &running.id).await
         }
         ReplicateCommand::Begin(request) => begin(asked, replicator, request).await,
     }
@@ -54,7 +56,12 @@ pub(super) async fn answer(asked: &CouchRequest, body: Body) -> Result<Response,
 
 async fn cancel(asked: &CouchRequest, id: &str) -> Result<Response, Failure> {
     let missing = || RefusalKind::NotFound.with_reason("there is no such replication");
-    asked.hub.replications.find(id).ok_or_else(missing)?.cancel().await;
+    let running = asked.hub.replications.find(id).ok_or_else(missing)?;
+    if let Some(document) = &running.description.document {
+        let reason = format!("this replication ends with its document in _replicator: {document}");
+        return Err(RefusalKind::Forbidden.with_reason(reason).into());
+    }
+    running.cancel().await;
     Ok(json(StatusCode::OK, format!("{}\n", value!({ "ok": true, "_local_id": id }))))
 }
 
@@ -63,19 +70,10 @@ async fn begin(
     replicator: Arc<dyn Replicator>,
     mut request: ReplicateRequest,
 ) -> Result<Response, Failure> {
-    let description = describe(asked, &*replicator, &request)?;
-    open(asked, &request.source, false).await?;
-    open(asked, &request.target, request.creates_target).await?;
-    // A database of the hub was created above, with the rights of its creator.
-    request.creates_target &= matches!(request.target, ReplicationSide::Remote(_));
-    let (hub, principal) = (asked.hub.clone(), asked.principal.clone());
-    // Administrators of the hub administer all databases.
-    let author = asked.author(true);
-    let running = hub.replications.begin(description, |running| {
-        let (progress, stop) = (Arc::clone(&running.progress), running.stop.subscribe());
-        let job = ReplicationJob { request, author, progress, stop };
-        carry_out(hub.clone(), principal, replicator, job, running.clone())
-    })?;
+    let (hub, principal) = (&asked.hub, &asked.principal);
+    let description = describe(hub, principal, &*replicator, &request)?;
+    open_sides(hub, principal, &mut request).await?;
+    let (_, running) = start(hub, principal, replicator, request, description)?;
     if running.description.is_continuous {
         let text = value!({ "ok": true, "_local_id": running.description.id });
         return Ok(json(StatusCode::ACCEPTED, format!("{text}\n")));
@@ -83,23 +81,42 @@ async fn begin(
     let (started, progress) = (running.description.started, Arc::clone(&running.progress));
     let outcome = running.ended().await?;
     let has_changes = progress.now().examined > 0;
-    let times = (started, asked.hub.endpoint.environment().now());
+    let times = (started, hub.endpoint.environment().now());
     let text = report(&outcome, has_changes, &new_id(asked), times);
     Ok(json(StatusCode::OK, format!("{text}\n")))
 }
 
+/// Starts a replication whose databases are open, or joins the running one with the same id. Returns whether it was
+/// started.
+pub(super) fn start(
+    hub: &Hub,
+    principal: &Principal,
+    replicator: Arc<dyn Replicator>,
+    request: ReplicateRequest,
+    description: Description,
+) -> Result<(bool, RunningReplication), Refusal> {
+    // Administrators of the hub administer all databases.
+    let author = author(principal, true);
+    let mut is_new = false;
+    let running = hub.replications.begin(description, |running| {
+        is_new = true;
+        let (progress, stop) = (Arc::clone(&running.progress), running.stop.subscribe());
+        let job = ReplicationJob { request, author, progress, stop };
+        carry_out(hub.clone(), principal.clone(), replicator, job, running.clone())
+    })?;
+    Ok((is_new, running))
+}
+
 /// Describes a replication. Its id depends on the two databases and on the options that change the result, and not on
 /// credentials.
-fn describe(
-    asked: &CouchRequest,
+pub(super) fn describe(
+    hub: &Hub,
+    principal: &Principal,
     replicator: &dyn Replicator,
     request: &ReplicateRequest,
 ) -> Result<Description, Refusal> {
-    let shown = |side: &ReplicationSide| match side {
-        ReplicationSide::Local(name) => Ok(name.to_string()),
-        ReplicationSide::Remote(remote) => replicator.check(remote),
-    };
-    let (source, target) = (shown(&request.source)?, shown(&request.target)?);
+    let (source, target) =
+        (shown(replicator, &request.source)?, shown(replicator, &request.target)?);
     let since = request.since.as_ref().map(UpdateSequence::as_json);
     let options = value!([request.filter.identity(), since, request.uses_checkpoints]);
     let mut id = replication_id(&source, &target, &options.to_string());
@@ -112,20 +129,50 @@ fn describe(
         id,
         source,
         target,
-        user: asked.principal.user().map(|user| user.as_str().to_owned()),
+        user: principal.user().map(|user| user.as_str().to_owned()),
+        document: None,
         is_continuous: request.is_continuous,
-        started: asked.hub.endpoint.environment().now(),
+        started: hub.endpoint.environment().now(),
     })
 }
 
+/// Name or address of a database, without credentials.
+pub(super) fn shown(
+    replicator: &dyn Replicator,
+    side: &ReplicationSide,
+) -> Result<String, Refusal> {
+    match side {
+        ReplicationSide::Local(name) => Ok(name.to_string()),
+        ReplicationSide::Remote(remote) => replicator.check(remote),
+    }
+}
+
+/// Checks that the databases of the hub exist, and creates the target if the request says so.
+pub(super) async fn open_sides(
+    hub: &Hub,
+    principal: &Principal,
+    request: &mut ReplicateRequest,
+) -> Result<(), Failure> {
+    open(hub, principal, &request.source, false).await?;
+    open(hub, principal, &request.target, request.creates_target).await?;
+    // A database of the hub was created here, with the rights of its creator.
+    request.creates_target &= matches!(request.target, ReplicationSide::Remote(_));
+    Ok(())
+}
+
 /// Checks that a database of the hub exists, or creates it.
-async fn open(asked: &CouchRequest, side: &ReplicationSide, creates: bool) -> Result<(), Failure> {
+async fn open(
+    hub: &Hub,
+    principal: &Principal,
+    side: &ReplicationSide,
+    creates: bool,
+) -> Result<(), Failure> {
     let ReplicationSide::Local(name) = side else { return Ok(()) };
-    if asked.databases.database(name).await?.is_some() {
+    if hub.endpoint.databases().database(name).await?.is_some() {
         return Ok(());
     }
     if creates {
-        return database::create(asked, name).await.map(drop);
+        return database::create_for(hub, principal, name).await;
     }
     let reason = format!("could not open {name}");
     Err(RefusalKind::DatabaseNotFound.with_reason(reason).into())

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use feedsync_couch::{Refusal, RefusalKind};
+use feedsync_couch::{DocumentId, Refusal, RefusalKind};
 use feedsync_endpoint::documents::replication::{ReplicationOutcome, SharedProgress};
 use feedsync_store::Moment;
 use tokio::sync::watch;
 
 /// Maximum number of running replications.
-const MAX_REPLICATIONS: usize = 100;
+pub(super) const MAX_REPLICATIONS: usize = 100;
 
 /// Outcome of a replication that has ended.
 type Ended = Result<ReplicationOutcome, Refusal>;
@@ -37,6 +37,8 @@ pub(super) struct Description {
     pub(super) target: String,
     /// User who started it.
     pub(super) user: Option<String>,
+    /// Document of `_replicator` that describes it.
+    pub(super) document: Option<DocumentId>,
     pub(super) is_continuous: bool,
     pub(super) started: Moment,
 }
@@ -162,6 +164,7 @@ mod tests {
             source: "a".to_owned(),
             target: "b".to_owned(),
             user: None,
+            document: None,
             is_continuous: true,
             started: Moment::from_micros(0),
         }

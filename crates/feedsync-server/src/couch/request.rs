@@ -85,12 +85,7 @@ impl CouchRequest {
 
     /// The user of the request, as functions see it.
     pub(super) fn author(&self, may_design: bool) -> Author {
-        Author {
-            name: self.principal.user().map(|user| user.as_str().to_owned()),
-            is_administrator: administers_server(&self.principal),
-            roles: self.principal.database_roles().to_vec(),
-            may_design,
-        }
+        author(&self.principal, may_design)
     }
 
     /// Refuses methods that a resource does not support.
@@ -234,6 +229,16 @@ impl CouchRequest {
             },
         };
         Ok((permit, unpack(most).await?))
+    }
+}
+
+/// The user of a principal, as functions see it.
+pub(super) fn author(principal: &Principal, may_design: bool) -> Author {
+    Author {
+        name: principal.user().map(|user| user.as_str().to_owned()),
+        is_administrator: administers_server(principal),
+        roles: principal.database_roles().to_vec(),
+        may_design,
     }
 }
 

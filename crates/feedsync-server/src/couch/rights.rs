@@ -60,10 +60,14 @@ impl CouchRequest {
     /// Whether the principal has this access to a database.
     pub(crate) async fn may(&self, database: &Database, need: Need) -> Result<bool, StoreError> {
         let is_administrator = administers_server(&self.principal);
-        if database.name.is_system() {
+        if database.name.as_str() == DatabaseName::USERS {
             let is_own = self.user_access != UserAccess::No;
             let is_on = self.hub.config.couch_users != UserRegistration::Off;
             return Ok(is_on && (is_administrator || is_own && need == Need::Use));
+        }
+        // Documents of replications contain credentials, and the hub sends requests to the addresses in them.
+        if database.name.as_str() == DatabaseName::REPLICATOR {
+            return Ok(is_administrator);
         }
         Ok(match self.hub.endpoint.bridge_status(database).await? {
             BridgeStatus::Nothing => may(&self.principal, database.security.as_deref(), need),
@@ -131,11 +135,6 @@ impl CouchRequest {
         let principal = now.ok_or_else(Problem::sign_in)?;
         Self { principal, ..self.clone() }.check_administers_server()
     }
-
-    /// Initial `_security` of a new database: it names its creator, if the creator is a user.
-    pub(super) fn own_security(&self) -> Option<String> {
-        self.principal.user().map(security_of)
-    }
 }
 
 /// `_security` that names one user.
@@ -145,6 +144,18 @@ pub(super) fn security_of(user: &UserName) -> String {
         "{{\"members\":{{\"names\":[{names}],\"roles\":[]}},\"admins\":{{\"names\":[{names}],\"roles\":[]}}}}"
     )
 }
+
+/// Initial `_security` of a new database: it names its creator, if the creator is a user.
+pub(super) fn initial_security(name: &DatabaseName, creator: &Principal) -> Option<String> {
+    if name.as_str() == DatabaseName::REPLICATOR {
+        return Some(ADMINISTRATORS_ONLY.to_owned());
+    }
+    creator.user().map(security_of)
+}
+
+/// `_security` of the database of replications, as in CouchDB.
+const ADMINISTRATORS_ONLY: &str =
+    r#"{"members":{"roles":["_admin"]},"admins":{"roles":["_admin"]}}"#;
 
 /// Whether a principal administers the hub, with all rights.
 pub(crate) fn administers_server(principal: &Principal) -> bool {

@@ -1,13 +1,15 @@
-//! `_active_tasks` and `_scheduler`: the running replications, for administrators of the hub.
+//! `_active_tasks` and `_scheduler`: replications, for administrators of the hub.
 
 use axum::response::Response;
 use feedsync_core::Timestamp;
-use feedsync_couch::RefusalKind;
+use feedsync_couch::{DatabaseName, DocumentId, Parameters, Refusal, RefusalKind};
+use feedsync_store::Moment;
 use http::Method;
 use serde_json::{Value, json as value};
 
 use super::replicate::sequence;
-use super::replications::RunningReplication;
+use super::replications::{Description, RunningReplication};
+use super::replicator::answer_documents;
 use super::{CouchRequest, Failure, node};
 
 /// One second in microseconds.
@@ -25,8 +27,8 @@ pub(super) fn active_tasks(asked: &CouchRequest) -> Result<Response, Failure> {
     Ok(node::shown(&Value::Array(tasks.collect())))
 }
 
-/// `GET _scheduler/jobs`, `_scheduler/jobs/{id}` and `_scheduler/docs`.
-pub(super) fn answer(asked: &CouchRequest, rest: &[String]) -> Result<Response, Failure> {
+/// `GET _scheduler/jobs`, `_scheduler/jobs/{id}`, and `_scheduler/docs` with the documents below it.
+pub(super) async fn answer(asked: &CouchRequest, rest: &[String]) -> Result<Response, Failure> {
     let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
     if !matches!(rest[..], ["jobs"] | ["jobs", _] | ["docs", ..]) {
         return Err(RefusalKind::NotFound.with_reason("There is nothing at this address.").into());
@@ -41,18 +43,29 @@ pub(super) fn answer(asked: &CouchRequest, rest: &[String]) -> Result<Response, 
         }
         ["jobs"] => {
             let all = asked.hub.replications.all();
-            let count = |name: &str| asked.parameters.count(name);
-            let (skip, limit) =
-                (count("skip")?.unwrap_or(0), count("limit")?.unwrap_or(DEFAULT_LIMIT));
+            let Page { skip, limit } = Page::read(&asked.parameters)?;
             let length = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
             let jobs: Vec<Value> =
                 all.iter().skip(length(skip)).take(length(limit)).map(job).collect();
             let page = value!({ "total_rows": all.len(), "offset": skip, "jobs": jobs });
             Ok(node::shown(&page))
         }
-        // Replications have no documents here.
-        ["docs"] => Ok(node::shown(&value!({ "total_rows": 0, "offset": 0, "docs": [] }))),
+        ["docs"] | ["docs", DatabaseName::REPLICATOR] => answer_documents(asked, None).await,
+        ["docs", DatabaseName::REPLICATOR, id] => answer_documents(asked, Some(id)).await,
         _ => Err(RefusalKind::NotFound.with_reason("missing").into()),
+    }
+}
+
+/// Part of a list that is requested.
+pub(super) struct Page {
+    pub(super) skip: u64,
+    pub(super) limit: u64,
+}
+
+impl Page {
+    pub(super) fn read(parameters: &Parameters) -> Result<Self, Refusal> {
+        let skip = parameters.count("skip")?.unwrap_or(0);
+        Ok(Self { skip, limit: parameters.count("limit")?.unwrap_or(DEFAULT_LIMIT) })
     }
 }
 
@@ -62,8 +75,8 @@ fn task(running: &RunningReplication, now: u64) -> Value {
         "type": "replication",
         "node": node::NAME,
         "replication_id": it.id,
-        "database": null,
-        "doc_id": null,
+        "database": database(it),
+        "doc_id": it.document.as_ref().map(DocumentId::as_str),
         "user": it.user,
         "source": it.source,
         "target": it.target,
@@ -77,8 +90,13 @@ fn task(running: &RunningReplication, now: u64) -> Value {
     task
 }
 
+/// Database of the document that describes a replication.
+fn database(it: &Description) -> Option<&'static str> {
+    it.document.as_ref().map(|_| DatabaseName::REPLICATOR)
+}
+
 /// The progress of a replication.
-fn figures(running: &RunningReplication) -> Value {
+pub(super) fn figures(running: &RunningReplication) -> Value {
     let progress = running.progress.now();
     let stats = progress.stats;
     value!({
@@ -92,14 +110,19 @@ fn figures(running: &RunningReplication) -> Value {
     })
 }
 
+/// A time as text, in seconds.
+pub(super) fn time(moment: Moment) -> Option<String> {
+    let seconds = i64::try_from(moment.micros() / SECOND).unwrap_or_default();
+    Timestamp::from_unix_seconds(seconds).map(|time| time.to_string())
+}
+
 fn job(running: &RunningReplication) -> Value {
     let it = &running.description;
-    let seconds = i64::try_from(it.started.micros() / SECOND).unwrap_or_default();
-    let started = Timestamp::from_unix_seconds(seconds).map(|started| started.to_string());
+    let started = time(it.started);
     value!({
         "id": it.id,
-        "database": null,
-        "doc_id": null,
+        "database": database(it),
+        "doc_id": it.document.as_ref().map(DocumentId::as_str),
         "node": node::NAME,
         "user": it.user,
         "source": it.source,

@@ -6,7 +6,10 @@ use feedsync_couch::{DatabaseName, Refusal, RefusalKind, quoted};
 use http::{HeaderValue, Method, StatusCode, header};
 use sha2::{Digest as _, Sha256};
 
-use super::{CouchRequest, Failure, all_dbs, done, json, node, replicate, scheduler, session};
+use super::{
+    CouchRequest, Failure, all_dbs, database_updates, done, json, node, replicate, scheduler,
+    session,
+};
 
 /// The version of CouchDB whose behaviour this follows.
 const VERSION: &str = "3.5.0";
@@ -47,7 +50,8 @@ pub(super) async fn special(
         ("_dbs_info", []) => all_dbs::answer_info(asked, body).await,
         ("_uuids", []) => uuids(asked),
         ("_active_tasks", []) => scheduler::active_tasks(asked),
-        ("_scheduler", rest) => scheduler::answer(asked, rest),
+        ("_scheduler", rest) => scheduler::answer(asked, rest).await,
+        ("_db_updates", []) => database_updates::answer(asked).await,
         ("_replicate", []) => replicate::answer(asked, body).await,
         ("_membership", []) => {
             asked.method_of(&[Method::GET])?;
@@ -68,10 +72,6 @@ pub(super) async fn special(
         ("_cluster_setup", []) => {
             asked.method_of(&[Method::POST])?;
             Ok(done(StatusCode::CREATED))
-        }
-        ("_db_updates", []) => {
-            let reason = "_db_updates is not supported here";
-            Err(RefusalKind::NotImplemented.with_reason(reason).into())
         }
         // The name is not valid for a database.
         _ if asked.method == Method::PUT => {

@@ -5,8 +5,9 @@ use feedsync_store::{Database, UserName};
 
 use super::rights::{administers_server, security_of};
 use super::{CouchRequest, Failure};
-use crate::access::quotas;
+use crate::access::{Principal, quotas};
 use crate::configuration::Switch;
+use crate::hub::Hub;
 
 /// Beginning of their names, as in CouchDB. The user name follows in hexadecimal.
 const PREFIX: &str = "userdb-";
@@ -18,8 +19,8 @@ impl CouchRequest {
         &self,
         name: &DatabaseName,
     ) -> Result<Option<Database>, Failure> {
-        let Some(owner) = self.owner_of(name) else { return Ok(None) };
-        if !self.is_user_or_administrator(&owner) {
+        let Some(owner) = owner_of(&self.hub, name) else { return Ok(None) };
+        if !is_user_or_administrator(&self.principal, &owner) {
             return Ok(None);
         }
         let Some(user) = self.hub.endpoint.user(&owner).await? else { return Ok(None) };
@@ -32,22 +33,21 @@ impl CouchRequest {
         self.databases.charge(name, &user.id).await?;
         Ok(self.databases.database(name).await?)
     }
+}
 
-    /// Whether a database of this name is for its user alone.
-    pub(super) fn is_database_of_another_user(&self, name: &DatabaseName) -> bool {
-        self.owner_of(name).is_some_and(|owner| !self.is_user_or_administrator(&owner))
-    }
+/// Whether a database of this name is for another user.
+pub(super) fn is_of_another(hub: &Hub, principal: &Principal, name: &DatabaseName) -> bool {
+    owner_of(hub, name).is_some_and(|owner| !is_user_or_administrator(principal, &owner))
+}
 
-    fn is_user_or_administrator(&self, owner: &UserName) -> bool {
-        let user = self.principal.user().filter(|_| self.principal.is_unbounded());
-        user == Some(owner) || administers_server(&self.principal)
-    }
+fn is_user_or_administrator(principal: &Principal, owner: &UserName) -> bool {
+    let user = principal.user().filter(|_| principal.is_unbounded());
+    user == Some(owner) || administers_server(principal)
+}
 
-    /// The user whose database has this name, while databases of users are switched on.
-    fn owner_of(&self, name: &DatabaseName) -> Option<UserName> {
-        let is_on = self.hub.config.couch_user_databases == Switch::On;
-        owner(name).filter(|_| is_on)
-    }
+/// The user whose database has this name, while databases of users are switched on.
+fn owner_of(hub: &Hub, name: &DatabaseName) -> Option<UserName> {
+    owner(name).filter(|_| hub.config.couch_user_databases == Switch::On)
 }
 
 fn owner(name: &DatabaseName) -> Option<UserName> {

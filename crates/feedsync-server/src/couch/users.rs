@@ -52,15 +52,14 @@ impl UserAccess {
     }
 }
 
-/// Refuses a database in which the server itself acts on documents, if that is switched off.
+/// Refuses the database of users if it is switched off.
 pub(super) fn check_supported(hub: &Hub, name: &DatabaseName) -> Result<(), Failure> {
-    let reason = match name.as_str() == DatabaseName::USERS {
-        true if hub.config.couch_users != UserRegistration::Off => return Ok(()),
-        true => {
-            "_users is switched off: the operator can switch it on with the setting couch_users"
-        }
-        false => "_replicator is not supported here",
-    };
+    let is_users = name.as_str() == DatabaseName::USERS;
+    if !is_users || hub.config.couch_users != UserRegistration::Off {
+        return Ok(());
+    }
+    let reason =
+        "_users is switched off: the operator can switch it on with the setting couch_users";
     Err(RefusalKind::NotImplemented.with_reason(reason).into())
 }
 

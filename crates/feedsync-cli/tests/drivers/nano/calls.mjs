@@ -40,7 +40,9 @@ await works('nano.uuids', async () => {
   assert.equal((await nano.uuids(3)).uuids.length, 3);
   assert.equal((await nano.uuids()).uuids.length, 1);
 });
-await refused('nano.updates', 501, /not_implemented _db_updates/, () => nano.updates());
+await works('nano.updates', async () => {
+  assert.ok((await nano.updates()).results.some(({ db_name }) => db_name === 'alice'));
+});
 
 // Documents.
 const alice = nano.use('alice');
@@ -256,11 +258,13 @@ await works('db.replicate', async () => {
   assert.equal((await Nano(as(anna)).use('alice').replicate(as(anna, '/copy'))).ok, true);
   await until('replication', async () => (await nano.use('copy').list()).rows.some(({ id }) => id === 'again'));
 });
-const replicator = /not_implemented _replicator/;
-const [source, target] = [as(anna, '/alice'), as(anna, '/copy')];
-await refused('nano.db.replication.enable', 501, replicator, () => nano.db.replication.enable(source, target));
-await refused('nano.db.replication.query', 501, replicator, () => nano.db.replication.query('x'));
-await refused('nano.db.replication.disable', 501, replicator, () => nano.db.replication.disable('x', '1-a'));
+await works('nano.db.replication.enable, query and disable', async () => {
+  await nano.db.create('_replicator');
+  const { id } = await nano.db.replication.enable(as(anna, '/alice'), as(anna, '/copy'));
+  await until('its outcome', async () => (await nano.db.replication.query(id))._replication_state === 'completed');
+  const { _rev } = await nano.db.replication.query(id);
+  assert.equal((await nano.db.replication.disable(id, _rev)).ok, true);
+});
 
 // Sign-in.
 await works('nano.auth and nano.session', async () => {

@@ -143,7 +143,6 @@ async fn invalid_requests_return_couchdb_errors() {
         (&put, "/parts?partitioned=true", "", 501, "not_implemented", "Partitioned databases"),
         (&put, "/parts?partitioned=x", "", 400, "query_parse_error", "partitioned"),
         (&get, "/parts", "", 404, "not_found", "Database does not exist."),
-        (&get, "/_db_updates", "", 501, "not_implemented", "_db_updates"),
         (&get, "/db/%ff", "", 404, "not_found", ""),
     ] {
         let (found, said) = couch.ask(method.clone(), path, body).await;

@@ -1,32 +1,24 @@
 //! `_replicate`, `_active_tasks` and `_scheduler`: replications that the hub carries out.
 
+mod documents;
 mod remote;
 mod rights;
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use feedsync_client::replicate::RequestedReplications;
-use feedsync_endpoint::Endpoint;
 use feedsync_fetch::{Fetcher, Policy, Private};
-use feedsync_server::{Config, HubParts, serve};
+use feedsync_server::{Config, serve};
 use http::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
+use super::served::replicating;
 use super::{Couch, JSON, said, send};
 use crate::hub::{TestHub, bytes, hub_in};
 
 const SECOND: Duration = Duration::from_secs(1);
-
-/// Returns the parts of a hub that carries out replications.
-fn replicating(endpoint: Endpoint) -> HubParts {
-    let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();
-    let replicator = Arc::new(RequestedReplications::new(fetcher));
-    HubParts { replicator: Some(replicator), ..endpoint.into() }
-}
 
 async fn couch() -> Couch {
     let directory = TempDir::new().unwrap();

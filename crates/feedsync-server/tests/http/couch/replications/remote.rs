@@ -18,18 +18,18 @@ use super::{ask, couch};
 use crate::access::world::{World, basic, bearer};
 use crate::hub::request;
 
-const PASSWORD: &str = "correct-horse-battery";
+pub(super) const PASSWORD: &str = "correct-horse-battery";
 
 /// Another hub, with the user `root` and its database `db`, which has the document `far`.
-struct OtherHub {
+pub(super) struct OtherHub {
     /// Its address, without a scheme.
-    address: String,
+    pub(super) address: String,
     world: World,
     _directory: TempDir,
 }
 
 impl OtherHub {
-    async fn new() -> Self {
+    pub(super) async fn new() -> Self {
         let directory = TempDir::new().unwrap();
         let world = World::in_database(directory.path()).await;
         world.password("root", PASSWORD).await;
@@ -57,7 +57,7 @@ impl OtherHub {
 
 /// Collects all log records.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<String>>);
+pub(super) struct Log(pub(super) Arc<Mutex<String>>);
 
 impl Subscriber for Log {
     fn enabled(&self, _: &Metadata<'_>) -> bool {

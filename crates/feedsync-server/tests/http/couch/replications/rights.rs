@@ -12,8 +12,9 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
 
+use super::super::served::replicating;
 use super::super::{Couch, said, send};
-use super::{SECOND, ask, replicating};
+use super::{SECOND, ask};
 use crate::access::world::{World, bearer, collection, user};
 use crate::hub::TestHub;
 

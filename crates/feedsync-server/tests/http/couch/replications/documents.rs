@@ -1,0 +1,5 @@
+//! `_replicator`: documents whose replications the hub carries out.
+
+mod nodes;
+mod refused;
+mod states;
