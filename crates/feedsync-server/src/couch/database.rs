@@ -56,15 +56,15 @@ pub(super) async fn answer(
 /// Creates a database for the principal.
 pub(super) async fn create(asked: &CouchRequest, name: &DatabaseName) -> Result<Response, Failure> {
     asked.check_may_create()?;
-    if asked.parameters.flag("partitioned")? {
-        let reason = "Partitioned databases are not supported here.";
-        return Err(RefusalKind::NotImplemented.with_reason(reason).into());
-    }
     // Serializes counting and creating on this node.
     let _permit = asked.hub.collections.lock().await;
     // The response is the same as for a private database of that name.
     let is_free = is_free(asked, name).await?;
     if is_free && asked.databases.database(name).await?.is_none() {
+        if asked.parameters.flag("partitioned")? {
+            let reason = "Partitioned databases are not supported here.";
+            return Err(RefusalKind::NotImplemented.with_reason(reason).into());
+        }
         quotas::databases(&asked.hub, &asked.principal).await?;
     }
     if !is_free || asked.databases.create_database(name, asked.own_security()).await?.is_none() {
