@@ -125,7 +125,7 @@ fn documents_are_validated_on_every_way_in() {
     let (status, told) = bert.ask("POST", "notes/_bulk_docs", &documents);
     let refused = json!([
         {"id": "g", "rev": "1-a", "error": "forbidden", "reason": "the author must be bert"},
-        {"id": "_design/more", "rev": "1-a", "error": "unauthorized", "reason": "You are not a db or server admin."},
+        {"id": "_design/more", "rev": "1-a", "error": "forbidden", "reason": "You are not a db or server admin."},
     ]);
     assert_eq!((status, told), (201, refused));
 

@@ -268,6 +268,26 @@ impl Endpoint {
         self.issue_token(NewToken { user, kind, label, scope, expires }).await
     }
 
+    /// Starts a session of a person who has signed in. The result is `None` if the password was changed meanwhile, or the
+    /// user was disabled or removed: no session begins with a password that is no longer valid.
+    pub async fn begin_session_of(
+        &self,
+        person: &Person,
+        label: String,
+        lasts: Period,
+    ) -> Result<Option<TokenSecret>, PeopleError> {
+        let user = person.user();
+        let secret = match self.begin_session(user.clone(), label, lasts).await {
+            Err(PeopleError::Store(StoreError::NoUser(_))) => return Ok(None),
+            begun => begun?.0,
+        };
+        if self.refresh_person(person).await?.is_some() {
+            return Ok(Some(secret));
+        }
+        self.forget(secret.digest()).await?;
+        Ok(None)
+    }
+
     /// Revokes a token of a user: from now on it is refused.
     pub async fn revoke_token(&self, user: &UserName, digest: Digest) -> Result<(), PeopleError> {
         let token = self.store.token(digest).await?.filter(|token| token.user == *user);

@@ -100,7 +100,11 @@ impl Serve {
             _ => Failure::store(error),
         })?;
         let _announced = announce(&serving, &proof);
-        print_addresses(context, &home.place, scheme, name.as_str(), &serving)?;
+        match print_addresses(context, &home.place, scheme, name.as_str(), &serving) {
+            // Whoever started the hub has read enough; the hub goes on.
+            Ok(()) | Err(Failure::Closed) => {}
+            Err(failure) => return Err(failure),
+        }
         let way = context.way();
         let subscriptions = Schedule::new(Session::new(home.endpoint.clone(), fetcher))
             .renewing(move || self::fetcher(&way, proxy.as_ref()));

@@ -76,7 +76,12 @@ mod tests {
     }
 
     fn anna(is_administrator: bool) -> Author {
-        Author { name: Some("anna".to_owned()), is_administrator, may_design: true }
+        Author {
+            name: Some("anna".to_owned()),
+            is_administrator,
+            roles: Vec::new(),
+            may_design: true,
+        }
     }
 
     #[test]

@@ -154,6 +154,10 @@ impl DocumentsWriter {
         document: NewDocument,
         (name, password): (&UserName, Option<Password>),
     ) -> Result<Revision, DocumentsError> {
+        if password.is_none() {
+            let reason = "the document of a new user needs a password";
+            return Err(RefusalKind::BadRequest.with_reason(reason).into());
+        }
         let new =
             NewUser { name: name.clone(), password, administrator: false, databases_only: true };
         let added = self.endpoint.add_user(new).await.map_err(people)?;

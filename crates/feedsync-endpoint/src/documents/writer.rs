@@ -108,7 +108,7 @@ impl DocumentsWriter {
         let refusal = |document: &PreparedDocument| {
             if document.id.is_design() && !self.author.may_design {
                 let reason = "You are not a db or server admin.";
-                return Some(RefusalKind::Unauthorized.with_reason(reason));
+                return Some(RefusalKind::Forbidden.with_reason(reason));
             }
             // A replicated one is stored as it is, so that no server keeps an edit to itself.
             (edits == Edits::New).then(|| invalid_design(document)).flatten()

@@ -59,12 +59,13 @@ pub(super) async fn answer(
 /// Creates a database for the principal.
 async fn create(asked: &CouchRequest, name: &DatabaseName) -> Result<Response, Failure> {
     asked.check_may_create()?;
-    if asked.parameters.flag("partitioned")? {
-        let reason = "Partitioned databases are not supported here.";
-        return Err(RefusalKind::NotImplemented.with_reason(reason).into());
-    }
     if name.as_str() == DatabaseName::REPLICATOR {
         asked.check_administers_server()?;
+    }
+    let is_partitioned = asked.parameters.flag("partitioned")?;
+    if is_partitioned && asked.databases.database(name).await?.is_none() {
+        let reason = "Partitioned databases are not supported here.";
+        return Err(RefusalKind::NotImplemented.with_reason(reason).into());
     }
     create_for(&asked.hub, &asked.principal, name).await?;
     Ok(asked.located(done(StatusCode::CREATED), &Resource::path_of_database(name)))

@@ -80,7 +80,12 @@ impl CouchRequest {
         // Users whom documents add are recorded with their author.
         let endpoint = self.call.endpoint_of(&self.hub, self.principal.user().cloned());
         let writer = endpoint.documents_writer(self.author(may_design));
-        Ok(writer.write(database, documents, edits).await?)
+        let written = writer.write(database, documents, edits).await;
+        if database.name.as_str() == DatabaseName::USERS {
+            // Passwords and roles have changed.
+            self.hub.access.forget();
+        }
+        Ok(written?)
     }
 
     /// The user of the request, as functions see it.

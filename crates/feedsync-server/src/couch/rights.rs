@@ -125,7 +125,9 @@ impl CouchRequest {
     pub(super) fn check_administers_server(&self) -> Result<(), Failure> {
         match administers_server(&self.principal) {
             true => Ok(()),
-            false => Err(RefusalKind::Forbidden.with_reason("You are not a server admin.").into()),
+            false => {
+                Err(RefusalKind::Unauthorized.with_reason("You are not a server admin.").into())
+            }
         }
     }
 
@@ -163,7 +165,7 @@ pub(crate) fn administers_server(principal: &Principal) -> bool {
 }
 
 fn not_allowed() -> Refusal {
-    RefusalKind::Forbidden.with_reason("You are not allowed to access this db.")
+    RefusalKind::Forbidden.with_reason("You are not a db or server admin.")
 }
 
 fn may(principal: &Principal, security: Option<&str>, need: Need) -> bool {

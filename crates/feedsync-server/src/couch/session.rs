@@ -32,6 +32,11 @@ pub(super) async fn answer(asked: &CouchRequest, body: Body) -> Result<Response,
     match *asked.method_of(&[Method::GET, Method::POST, Method::DELETE])? {
         Method::POST => begin(asked, body).await,
         Method::DELETE => end(asked).await,
+        _ if matches!(asked.principal, Principal::Anonymous)
+            && asked.parameters.flag("basic")? =>
+        {
+            Err(RefusalKind::Unauthorized.with_reason("Please login.").into())
+        }
         _ => Ok(identity_response(asked)),
     }
 }
@@ -118,8 +123,8 @@ async fn sign_in(
     let actor = Actor { user: Some(user.clone()), address: from.map(|from| from.to_string()) };
     let endpoint = asked.hub.endpoint.on_behalf_of(actor);
     let lasts = Period::from(SESSION_LIFETIME);
-    let (secret, _) = endpoint.begin_session(user, SESSION_LABEL.to_owned(), lasts).await?;
-    Ok(Some((person, DatabaseCookie::Session(secret))))
+    let begun = endpoint.begin_session_of(&person, SESSION_LABEL.to_owned(), lasts).await?;
+    Ok(begun.map(|secret| (person, DatabaseCookie::Session(secret))))
 }
 
 fn begun(name: &str, principal: &Principal, cookies: Vec<HeaderValue>) -> Response {

@@ -72,13 +72,16 @@ pub(crate) async fn begin(
         return again(&hub, &call, &form, WRONG_CREDENTIALS).await;
     };
     let signed_in = hub.access.by_password(&name, form.text("password"), call.from).await?;
-    if signed_in.is_none() {
+    let Some(person) = signed_in else {
         return again(&hub, &call, &form, WRONG_CREDENTIALS).await;
-    }
-    let actor = Actor { user: Some(name.clone()), address: call.from.map(|from| from.to_string()) };
+    };
+    let actor = Actor { user: Some(name), address: call.from.map(|from| from.to_string()) };
     let endpoint = hub.endpoint.on_behalf_of(actor);
     let label = browser(&call.headers);
-    let (secret, _) = endpoint.begin_session(name, label, Period::from(SESSION_LIFETIME)).await?;
+    let begun = endpoint.begin_session_of(&person, label, Period::from(SESSION_LIFETIME)).await?;
+    let Some(secret) = begun else {
+        return again(&hub, &call, &form, WRONG_CREDENTIALS).await;
+    };
     end_session(&hub, &call).await?;
     let mut answer = see_other(&ReturnTarget::parse(form.text("to")).address(call.base.path()))?;
     let cookie = session::begin(&secret, SESSION_LIFETIME.as_secs(), call.base.is_secure());

@@ -45,7 +45,11 @@ pub(super) async fn token(
         return Ok(person.map(|_| password.to_owned()));
     }
     match hub.access.by_password(&user, password, call.from).await? {
-        Some(person) => Ok(Some(issue(hub, call, person.reader()).await?)),
+        // The cached rights may be those of a password that was changed a moment ago.
+        Some(person) => match hub.endpoint.refresh_person(&person).await.map_err(Problem::from)? {
+            Some(person) => Ok(Some(issue(hub, call, person.reader()).await?)),
+            None => Ok(None),
+        },
         None => Ok(None),
     }
 }

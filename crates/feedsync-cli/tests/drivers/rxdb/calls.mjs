@@ -95,6 +95,22 @@ class Application {
   }
 }
 
+/**
+ * Waits until applications got a change by a long poll. RxDB begins with `since=now`, and repeats that after an error, so
+ * that it would miss changes between the two.
+ */
+async function live(...applications) {
+  let count = 0;
+  await until('live changes', async () => {
+    const { _rev } = await ask('GET', 'beacon');
+    const name = `Beacon ${count += 1}`;
+    await ask('PUT', 'beacon', { _rev, name, powers: [] });
+    await new Promise((later) => setTimeout(later, 100));
+    const heroes = await Promise.all(applications.map((application) => application.hero('beacon')));
+    return heroes.every((hero) => hero?.name === name);
+  });
+}
+
 const powers = (...wanted) => (hero) => JSON.stringify(hero?.toJSON().powers) === JSON.stringify(wanted);
 
 const one = await Application.open('one', { conflictHandler });
@@ -113,6 +129,7 @@ await works('the first replication pulls what exists, in batches', async () => {
   assert.equal((await two.hero('hero-7')).name, 'Hero 7');
 });
 await works('an inserted document appears in the other application', async () => {
+  await live(one, two);
   await one.heroes.insert({ id: 'anna', name: 'Anna', powers: ['flying'] });
   await two.has('anna');
 });
@@ -152,6 +169,7 @@ await works('the conflict handler merges concurrent updates', async () => {
   await (await one.hero('anna')).patch({ powers: ['diving'] });
   await (await two.hero('anna')).patch({ powers: ['climbing'] });
   await one.sync().awaitInSync();
+  await live(one);
   await two.sync().awaitInSync();
   for (const application of [one, two]) await application.has('anna', powers('climbing', 'diving'));
   await until('the hub', async () => (await ask('GET', 'anna')).powers.join() === 'climbing,diving');
@@ -163,6 +181,7 @@ await works('an update wins against a deletion that it does not know', async () 
   await (await one.hero('hero-3')).remove();
   await (await two.hero('hero-3')).patch({ powers: ['digging'] });
   await one.sync().awaitInSync();
+  await live(one);
   await two.sync().awaitInSync();
   // RxDB looks for conflicts with documents, and the server shows none for a deleted one.
   for (const application of [one, two]) await application.has('hero-3', powers('digging'));
@@ -174,6 +193,7 @@ await works('a replication continues at its checkpoint', async () => {
   assert.match(first.get('since'), /^\d+-/);
 });
 await works('edits during a restart of the hub arrive afterwards', async () => {
+  await live(one, two);
   await change('stop');
   await one.heroes.insert({ id: 'offline', name: 'Offline', powers: [] });
   await until('an error', () => one.errors.length > 0);

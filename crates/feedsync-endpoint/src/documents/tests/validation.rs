@@ -200,7 +200,7 @@ fn members_of_a_database_write_no_design_documents() {
         ];
         let written = wait(writer.write(&database, documents, edits)).unwrap();
         for one in written {
-            assert_eq!(one.unwrap_err().kind, RefusalKind::Unauthorized);
+            assert_eq!(one.unwrap_err().kind, RefusalKind::Forbidden);
         }
     }
     let written = wait(writer.write(&database, vec![new(r#"{"_id":"x"}"#)], Edits::New));

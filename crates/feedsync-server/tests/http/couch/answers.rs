@@ -140,6 +140,7 @@ async fn invalid_requests_return_couchdb_errors() {
         (&post, "/db/_design/x/_view/y", "{}", 404, "not_found", "missing"),
         (&delete, "/db/_bulk_docs", none, 405, "method_not_allowed", "Only POST allowed"),
         (&put, "/", "{}", 405, "method_not_allowed", "Only GET,HEAD allowed"),
+        (&put, "/db?partitioned=true", "", 412, "file_exists", ""),
         (&put, "/parts?partitioned=true", "", 501, "not_implemented", "Partitioned databases"),
         (&put, "/parts?partitioned=x", "", 400, "query_parse_error", "partitioned"),
         (&get, "/parts", "", 404, "not_found", "Database does not exist."),

@@ -132,12 +132,15 @@ async fn only_administrators_and_the_user_change_a_document() {
     assert_eq!(hub.roles("lena", PASSWORD).await, Ok(json!([])));
     let (status, changed) = hub.put(LENA, stolen).await;
     assert_eq!(status, 201);
+    assert_eq!(hub.roles("lena", PASSWORD).await, Err(401), "at once");
     assert_eq!(hub.roles("lena", OTHER).await, Ok(json!([])));
+    // Another node changes it.
     hub.0
         .endpoint
         .set_password(&user("lena"), feedsync_endpoint::Password::new(PASSWORD).ok())
         .await
         .unwrap();
+    assert_eq!(hub.roles("lena", OTHER).await, Err(401), "no session begins with it");
     // Users give themselves no roles.
     let mut chief = revised(&document("lena", PASSWORD), &changed["rev"]);
     chief["roles"] = json!(["chiefs"]);
@@ -188,7 +191,7 @@ async fn roles_open_databases() {
     assert_eq!(access().await, (404, 404));
     security(json!({"members": {"roles": ["other", "staff"]}, "admins": {"roles": ["other"]}}))
         .await;
-    assert_eq!(access().await, (201, 401));
+    assert_eq!(access().await, (201, 403));
     security(json!({"members": {"roles": ["other"]}, "admins": {"roles": ["staff"]}})).await;
     assert_eq!(access().await, (201, 202));
     // The user keeps the document of users who were added elsewhere, and gets roles by it.
@@ -218,6 +221,7 @@ async fn what_is_no_user_is_refused_and_changes_nothing() {
     };
     for (refused, status) in [
         (with("password", json!("short")), 400),
+        (with("password", Value::Null), 400),
         (with("password", json!(7)), 403),
         (with("name", json!("otto")), 403),
         (with("type", json!("note")), 403),

@@ -48,13 +48,13 @@ async fn other_users_start_no_replications_and_nothing_is_requested() {
         for body in [&request, &cancel] {
             let (status, report) =
                 ask(&couch, credentials, Method::POST, "/_replicate", body).await;
-            assert_eq!((status, &report["error"]), (403, &json!("forbidden")));
+            assert_eq!((status, &report["error"]), (401, &json!("unauthorized")));
         }
         for path in ["/_active_tasks", "/_scheduler/jobs", "/_scheduler/jobs/x", "/_scheduler/docs"]
         {
             assert_eq!(
                 ask(&couch, credentials, Method::GET, path, &Value::Null).await.0,
-                403,
+                401,
                 "{path}"
             );
         }

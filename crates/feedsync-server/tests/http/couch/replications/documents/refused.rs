@@ -65,14 +65,14 @@ async fn only_administrators_use_the_database() {
     let document = json!({"source": "db", "target": "x"});
     for (method, path, body, status) in [
         ("GET", "/_replicator", &Value::Null, 404),
-        ("PUT", "/_replicator", &Value::Null, 403),
+        ("PUT", "/_replicator", &Value::Null, 401),
         ("GET", "/_replicator/_all_docs", &Value::Null, 404),
         ("GET", "/_replicator/_changes", &Value::Null, 404),
         ("PUT", JOB, &document, 404),
         ("GET", "/_replicator/_local/feedsync-replicator", &Value::Null, 404),
-        ("GET", "/_scheduler/docs/_replicator", &Value::Null, 403),
-        ("GET", "/_scheduler/docs/_replicator/job", &Value::Null, 403),
-        ("GET", "/_db_updates", &Value::Null, 403),
+        ("GET", "/_scheduler/docs/_replicator", &Value::Null, 401),
+        ("GET", "/_scheduler/docs/_replicator/job", &Value::Null, 401),
+        ("GET", "/_db_updates", &Value::Null, 401),
     ] {
         assert_eq!(hub.ask(&owen, method, path, body).await.0, status, "{method} {path}");
         assert_eq!(hub.ask("", method, path, body).await.0, 401, "{method} {path}");
