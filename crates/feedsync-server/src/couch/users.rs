@@ -14,7 +14,7 @@ use crate::hub::Hub;
 /// Maximum size, in bytes, of a request that writes a document of a user: with room for the password and spelling.
 const MAX_BODY_BYTES: usize = 2 * MAX_USER_BYTES;
 
-/// What a principal may do in the database of users without being an administrator.
+/// Access to the database of users for principals who are no administrators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UserAccess {
     /// Nothing.

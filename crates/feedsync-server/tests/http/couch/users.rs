@@ -212,7 +212,7 @@ async fn roles_open_databases() {
 }
 
 #[tokio::test]
-async fn what_is_no_user_is_refused_and_changes_nothing() {
+async fn documents_that_are_not_users_are_refused() {
     let hub = Users::added_by(UserRegistration::Anyone).await;
     let with = |name: &str, value: Value| {
         let mut document = document("lena", PASSWORD);
