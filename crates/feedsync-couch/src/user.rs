@@ -20,7 +20,7 @@ pub const MAX_USER_BYTES: usize = 64 << 10;
 const HASH_MEMBERS: [&str; 6] =
     ["derived_key", "password_sha", "salt", "iterations", "password_scheme", "pbkdf2_prf"];
 
-/// What a document says of its user.
+/// Content of the document of a user.
 ///
 /// ```
 /// use feedsync_couch::{Json, UserDocument};
@@ -50,7 +50,7 @@ impl std::fmt::Debug for UserDocument {
     }
 }
 
-/// Who writes a document of a user.
+/// Writer of a document of a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UserWriter<'a> {
     /// Name of the writer; `None` without a sign-in.

@@ -16,7 +16,7 @@ use crate::config::Config;
 use jwt::JwtKeys;
 use proxy::ProxySecret;
 
-/// What another system asserts.
+/// Assertion of another system about a user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Assertion {
     pub(crate) user: UserName,
@@ -59,7 +59,7 @@ pub enum AssertionKeysError {
         path: PathBuf,
         /// Number of the line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// Reason why it is invalid.
         reason: String,
     },
     /// The secret of proxies is too short.

@@ -14,7 +14,7 @@ pub(super) struct Rate {
     pub(super) each: Duration,
 }
 
-/// What is left for each key. At most 100,000 keys are stored; the keys idle longest are evicted, and then have all
+/// The remaining number for each key. At most 100,000 keys are stored; the keys idle longest are evicted, and then have all
 /// again.
 pub(super) struct RateLimits<K> {
     left: ExpiringCache<K, Bucket>,

@@ -160,7 +160,7 @@ fn json(part: &str) -> Result<Value, &'static str> {
     serde_json::from_slice(&bytes).map_err(|_| "the token is not JSON")
 }
 
-/// What claims assert at a time (RFC 7519 4.1). They must have an end.
+/// The assertion of claims at a time (RFC 7519 4.1). They must have an end.
 fn assertion(claims: &Value, now: Moment) -> Result<Assertion, &'static str> {
     let time = |name: &str| match claims.get(name) {
         None => Ok(None),

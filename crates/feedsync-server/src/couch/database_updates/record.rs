@@ -25,7 +25,7 @@ pub(super) struct Record {
     is_new: bool,
 }
 
-/// What is known about a database.
+/// The last event of a database.
 #[derive(Debug)]
 struct Known {
     /// State of the database when it was last read.

@@ -39,7 +39,7 @@ pub(in crate::couch) async fn answer(
     }
 }
 
-/// What is known about replications when a response begins.
+/// State of the replications when a response begins.
 struct Listing<'a> {
     asked: &'a CouchRequest,
     running: BTreeMap<DocumentId, RunningReplication>,
