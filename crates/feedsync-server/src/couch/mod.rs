@@ -38,6 +38,7 @@ mod scheduler;
 mod server;
 mod session;
 mod shared_runs;
+mod shown_replications;
 mod view;
 pub(crate) mod view_updates;
 
