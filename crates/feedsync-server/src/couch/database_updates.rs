@@ -5,17 +5,15 @@
 //! client gets all databases once.
 
 mod record;
+pub(crate) mod updates;
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::response::Response;
-use feedsync_couch::{DatabaseName, Parameters, Refusal, RefusalKind, quoted};
-use feedsync_store::{Databases, StoreError};
+use feedsync_couch::{Parameters, Refusal, RefusalKind, quoted};
 use futures_util::stream;
 use http::{HeaderValue, Method, StatusCode, header};
-use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::{Instant, sleep};
 
 use super::pieces::broken;
@@ -24,47 +22,13 @@ use super::{CouchRequest, Failure, json};
 use crate::http::compression::NoTransform;
 use crate::http::event_stream::FollowerSlot;
 use crate::http::stopping::stopped;
-use record::{Record, state};
+use updates::PAGE;
 
 /// Interval at which the list of databases is read for requests that wait.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Default time without an event after which a response ends, and default interval of heartbeats.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// Number of databases per read, and of rows per piece of a response.
-const PAGE: usize = 1_000;
-
-/// The record of a process, and when it was last brought up to date.
-pub(crate) struct DatabaseUpdates(Mutex<(Option<Instant>, Record)>);
-
-impl DatabaseUpdates {
-    pub(crate) fn new(name: u64) -> Self {
-        Self(Mutex::new((None, Record::new(name))))
-    }
-
-    /// Returns the record. It is brought up to date if it is older than this.
-    async fn record(
-        &self,
-        databases: &dyn Databases,
-        most_age: Duration,
-    ) -> Result<MutexGuard<'_, (Option<Instant>, Record)>, StoreError> {
-        let mut record = self.0.lock().await;
-        if record.0.is_some_and(|read| read.elapsed() < most_age) {
-            return Ok(record);
-        }
-        let (mut all, mut after, begun) = (BTreeMap::new(), None::<DatabaseName>, Instant::now());
-        loop {
-            let page = databases.databases(after.as_ref(), PAGE).await?;
-            let Some(last) = page.last() else { break };
-            after = Some(last.name.clone());
-            all.extend(page.into_iter().map(|database| (database.name.clone(), state(&database))));
-        }
-        record.1.observe(&all);
-        record.0 = Some(begun);
-        Ok(record)
-    }
-}
 
 /// How a response goes on after the events that are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,7 +153,7 @@ impl Updates {
                 State::End => {
                     self.state = State::Over;
                     let updates = &self.asked.hub.database_updates;
-                    let sequence = quoted(&updates.0.lock().await.1.sequence(self.after));
+                    let sequence = quoted(&updates.sequence(self.after).await);
                     return Ok(Some(Bytes::from(match self.feed {
                         Feed::Continuous => format!("{{\"last_seq\":{sequence}}}\n"),
                         _ => format!("\n],\n\"last_seq\":{sequence}}}\n"),

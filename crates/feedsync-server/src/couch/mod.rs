@@ -38,6 +38,7 @@ mod scheduler;
 mod server;
 mod session;
 mod shared_runs;
+mod shown_replications;
 mod user_databases;
 mod users;
 mod view;

@@ -22,6 +22,7 @@ use super::replications::{Description, RunningReplication};
 use super::request::author;
 use super::rights::administers_server;
 use super::server::new_id;
+use super::shown_replications::{sequence, shown};
 use super::{CouchRequest, Failure, database, json};
 use crate::access::Principal;
 use crate::hub::Hub;
@@ -134,17 +135,6 @@ pub(super) fn describe(
         is_continuous: request.is_continuous,
         started: hub.endpoint.environment().now(),
     })
-}
-
-/// Name or address of a database, without credentials.
-pub(super) fn shown(
-    replicator: &dyn Replicator,
-    side: &ReplicationSide,
-) -> Result<String, Refusal> {
-    match side {
-        ReplicationSide::Local(name) => Ok(name.to_string()),
-        ReplicationSide::Remote(remote) => replicator.check(remote),
-    }
 }
 
 /// Checks that the databases of the hub exist, and creates the target if the request says so.
@@ -277,9 +267,4 @@ fn report(
         report["no_changes"] = Value::Bool(true);
     }
     report
-}
-
-/// An update sequence as JSON.
-pub(super) fn sequence(place: &UpdateSequence) -> Value {
-    serde_json::from_str(place.as_json()).unwrap_or_default()
 }

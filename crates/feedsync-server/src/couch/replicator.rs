@@ -4,7 +4,8 @@
 //! the decisions out and notes how replications end. Of several processes over one store, the one that holds the
 //! [`lease`] does this. Only administrators of the hub may use the database.
 
-mod documents;
+pub(super) mod documents;
+pub(crate) mod jobs;
 mod lease;
 mod plan;
 mod record;
@@ -12,18 +13,17 @@ mod start;
 mod wanted;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use feedsync_couch::{DocumentId, Json, LocalId, integer, text};
 use feedsync_store::{Databases, LocalDocument, Notices, StoreError};
 use serde_json::json as value;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
 
-pub(super) use documents::answer as answer_documents;
 use lease::{Claim, Lease};
-use plan::{Action, Jobs, RunOutcome, WantedDocuments};
+use plan::{Action, RunOutcome, WantedDocuments};
 use wanted::{DocumentReader, name};
 
 use super::replications::{MAX_REPLICATIONS, RunningReplication};
@@ -35,27 +35,6 @@ const TICK: Duration = Duration::from_secs(5);
 
 /// Maximum wait for replications to end when the hub stops.
 const STOP_TIMEOUT: Duration = Duration::from_secs(15);
-
-/// The replications of documents of this process.
-pub(crate) struct DocumentJobs {
-    started: Instant,
-    jobs: Mutex<Jobs>,
-}
-
-impl DocumentJobs {
-    pub(crate) fn new() -> Self {
-        Self { started: Instant::now(), jobs: Mutex::default() }
-    }
-
-    /// Time since the start of the process.
-    fn now(&self) -> Duration {
-        self.started.elapsed()
-    }
-
-    fn jobs(&self) -> MutexGuard<'_, Jobs> {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// Carries out the replications of documents until the hub stops, if this hub carries out replications.
 pub(crate) async fn run(hub: Hub) {

@@ -1,22 +1,14 @@
 //! `_active_tasks` and `_scheduler`: replications, for administrators of the hub.
 
 use axum::response::Response;
-use feedsync_core::Timestamp;
-use feedsync_couch::{DatabaseName, DocumentId, Parameters, Refusal, RefusalKind};
-use feedsync_store::Moment;
+use feedsync_couch::{DatabaseName, DocumentId, RefusalKind};
 use http::Method;
 use serde_json::{Value, json as value};
 
-use super::replicate::sequence;
 use super::replications::{Description, RunningReplication};
-use super::replicator::answer_documents;
+use super::replicator::documents;
+use super::shown_replications::{Page, SECOND, figures, time};
 use super::{CouchRequest, Failure, node};
-
-/// One second in microseconds.
-const SECOND: u64 = 1_000_000;
-
-/// Default number of jobs in a page.
-const DEFAULT_LIMIT: u64 = 25;
 
 /// `GET _active_tasks`.
 pub(super) fn active_tasks(asked: &CouchRequest) -> Result<Response, Failure> {
@@ -50,22 +42,9 @@ pub(super) async fn answer(asked: &CouchRequest, rest: &[String]) -> Result<Resp
             let page = value!({ "total_rows": all.len(), "offset": skip, "jobs": jobs });
             Ok(node::shown(&page))
         }
-        ["docs"] | ["docs", DatabaseName::REPLICATOR] => answer_documents(asked, None).await,
-        ["docs", DatabaseName::REPLICATOR, id] => answer_documents(asked, Some(id)).await,
+        ["docs"] | ["docs", DatabaseName::REPLICATOR] => documents::answer(asked, None).await,
+        ["docs", DatabaseName::REPLICATOR, id] => documents::answer(asked, Some(id)).await,
         _ => Err(RefusalKind::NotFound.with_reason("missing").into()),
-    }
-}
-
-/// Part of a list that is requested.
-pub(super) struct Page {
-    pub(super) skip: u64,
-    pub(super) limit: u64,
-}
-
-impl Page {
-    pub(super) fn read(parameters: &Parameters) -> Result<Self, Refusal> {
-        let skip = parameters.count("skip")?.unwrap_or(0);
-        Ok(Self { skip, limit: parameters.count("limit")?.unwrap_or(DEFAULT_LIMIT) })
     }
 }
 
@@ -93,27 +72,6 @@ fn task(running: &RunningReplication, now: u64) -> Value {
 /// Database of the document that describes a replication.
 fn database(it: &Description) -> Option<&'static str> {
     it.document.as_ref().map(|_| DatabaseName::REPLICATOR)
-}
-
-/// The progress of a replication.
-pub(super) fn figures(running: &RunningReplication) -> Value {
-    let progress = running.progress.now();
-    let stats = progress.stats;
-    value!({
-        "docs_read": stats.read,
-        "docs_written": stats.written,
-        "doc_write_failures": stats.refused,
-        "revisions_checked": stats.checked,
-        "missing_revisions_found": stats.missing,
-        "changes_pending": progress.pending,
-        "through_seq": progress.reached.as_ref().map(sequence),
-    })
-}
-
-/// A time as text, in seconds.
-pub(super) fn time(moment: Moment) -> Option<String> {
-    let seconds = i64::try_from(moment.micros() / SECOND).unwrap_or_default();
-    Timestamp::from_unix_seconds(seconds).map(|time| time.to_string())
 }
 
 fn job(running: &RunningReplication) -> Value {

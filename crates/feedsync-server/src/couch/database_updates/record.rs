@@ -25,7 +25,7 @@ pub(super) struct Record {
     is_new: bool,
 }
 
-/// The last event of a database.
+/// State and last event of a database.
 #[derive(Debug)]
 struct Known {
     /// State of the database when it was last read.
@@ -144,7 +144,7 @@ mod tests {
 
     /// Databases with the number of their last change.
     fn list(of: &[(&str, u64)]) -> BTreeMap<DatabaseName, DatabaseState> {
-        let epoch = "01920000-0000-7000-8000-000000000000";
+        let epoch = "017636680001234561a2b3c4d";
         let state = |last| (epoch.parse().unwrap(), ChangeNumber::new(last), 0);
         of.iter().map(|(name, last)| (name.parse().unwrap(), state(*last))).collect()
     }

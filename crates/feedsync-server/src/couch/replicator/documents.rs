@@ -13,9 +13,8 @@ use feedsync_formats::json::Node;
 use feedsync_store::{DocumentRange, LoadedDocument, Moment, StoreError};
 use serde_json::{Value, json as value};
 
-use super::super::replicate::shown;
 use super::super::replications::RunningReplication;
-use super::super::scheduler::{Page, figures, time};
+use super::super::shown_replications::{Page, figures, shown, time};
 use super::super::{CouchRequest, Failure, node};
 use super::plan::{FinalOutcome, Job, JobState};
 use super::wanted::name;
@@ -39,7 +38,7 @@ pub(in crate::couch) async fn answer(
     }
 }
 
-/// State of the replications when a response begins.
+/// Running replications, and the time, when a response begins.
 struct Listing<'a> {
     asked: &'a CouchRequest,
     running: BTreeMap<DocumentId, RunningReplication>,

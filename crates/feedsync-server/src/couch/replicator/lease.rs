@@ -1,4 +1,4 @@
-//! The lease of the process that carries out the replications of documents, of several over one store.
+//! Lease of the process that carries out the replications of documents, among several processes over one store.
 //!
 //! The lease is a local document of `_replicator` that names its holder and a count. The holder raises the count every few
 //! seconds. Another process claims the lease once the count has not changed for [`EXPIRY`] of its own clock: it writes its

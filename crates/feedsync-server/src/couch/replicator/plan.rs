@@ -69,7 +69,7 @@ pub(in crate::couch) enum RunOutcome {
     Postponed,
 }
 
-/// A step to carry out.
+/// Work that a decision asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::couch) enum Action {
     /// Start the replication that this revision of the document describes.

@@ -9,7 +9,7 @@ use feedsync_endpoint::documents::{DocumentsError, Edits, NewDocument};
 use feedsync_formats::json::Node;
 use serde_json::Value;
 
-use super::super::scheduler::time;
+use super::super::shown_replications::time;
 use super::plan::FinalOutcome;
 use super::start::read;
 use crate::hub::Hub;

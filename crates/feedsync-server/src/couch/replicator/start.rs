@@ -13,10 +13,10 @@ use feedsync_store::{Database, LoadedDocument, StoreError, UserName};
 use serde_json::{Value, json as value};
 
 use super::super::Failure;
-use super::super::replicate::{self, describe, open_sides, sequence};
+use super::super::replicate::{self, describe, open_sides};
 use super::super::replications::{Description, RunningReplication};
 use super::super::rights::administers_server;
-use super::super::scheduler::time;
+use super::super::shown_replications::{sequence, time};
 use super::plan::{FinalOutcome, RunOutcome};
 use super::wanted::name;
 use crate::access::Principal;

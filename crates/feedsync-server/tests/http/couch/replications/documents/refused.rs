@@ -1,5 +1,6 @@
 //! Documents that are refused, users who cannot use them, and what is not shown.
 
+use feedsync_store::DatabaseChange;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -88,6 +89,14 @@ async fn only_administrators_use_the_database() {
     assert_eq!(hub.ask(&root, "PUT", security, &everybody).await.0, 403);
     let (_, rules) = hub.ask(&root, "GET", security, &Value::Null).await;
     assert_eq!(rules["members"]["roles"], json!(["_admin"]));
+    // Neither do those that another program wrote into the store.
+    let databases = world.endpoint.databases();
+    let database = databases.database(&"_replicator".parse().unwrap()).await.unwrap().unwrap();
+    let change = DatabaseChange { security: Some(everybody.to_string()), ..Default::default() };
+    databases.change_database(&database.name, database.epoch, change).await.unwrap();
+    for path in ["/_replicator", "/_replicator/_all_docs"] {
+        assert_eq!(hub.ask(&owen, "GET", path, &Value::Null).await.0, 404, "{path}");
+    }
 }
 
 #[tokio::test]
