@@ -15,6 +15,7 @@ pub(crate) mod browser;
 pub(crate) mod call;
 pub(crate) mod creation;
 mod credentials;
+pub(crate) mod databases;
 mod failures;
 mod principal;
 pub(crate) mod quotas;

@@ -10,8 +10,8 @@ use http::Method;
 
 use super::database::info;
 use super::pieces::{self, Pieces};
-use super::rights::Need;
 use super::{CouchRequest, Failure};
+use crate::access::databases::Need;
 
 /// Number of databases per read.
 const PAGE: usize = 1_000;

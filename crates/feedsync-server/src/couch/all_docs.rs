@@ -18,8 +18,8 @@ use http::Method;
 
 use super::pieces::{self, Pieces};
 use super::queries::{self, Queries, Query as _};
-use super::rights::Need;
 use super::{CouchRequest, Failure};
+use crate::access::databases::Need;
 use by_range::Range;
 
 /// Number of documents per read, and of bytes of their bodies.

@@ -15,8 +15,8 @@ use feedsync_store::Database;
 use http::{HeaderValue, Method, StatusCode, header};
 
 use super::document::{find, named_revision, revision_response, written};
-use super::rights::Need;
 use super::{CouchRequest, Failure, design};
+use crate::access::databases::Need;
 use crate::http::media_types;
 use crate::http::problem::Problem;
 use crate::http::validators::without_coding;

@@ -14,9 +14,9 @@ use feedsync_formats::json::Node;
 use http::{Method, StatusCode};
 
 use super::document::is_plain_deletion;
-use super::rights::Need;
 use super::server::new_id;
 use super::{CouchRequest, Failure, MAX_INLINE_JSON_BYTES, design, json, local, run_blocking};
+use crate::access::databases::Need;
 use crate::access::quotas;
 use crate::http::couch_errors::text as failed;
 

@@ -14,8 +14,8 @@ use feedsync_store::{Database, LoadedDocument, SelectBodies};
 use http::Method;
 
 use super::pieces::{self, Pieces};
-use super::rights::Need;
 use super::{CouchRequest, Failure, document, no_database};
+use crate::access::databases::Need;
 
 /// Number of requested documents that are read at once,
 const BATCH_DOCUMENTS: usize = 1_000;

@@ -22,8 +22,8 @@ use http::{HeaderValue, Method, StatusCode, header};
 use tokio::time::{Instant, sleep_until};
 
 use super::pieces::broken;
-use super::rights::Need;
 use super::{CouchRequest, Failure, json, run_inline};
+use crate::access::databases::Need;
 use crate::http::event_stream::FollowerSlot;
 use crate::http::problem::Problem;
 use crate::http::response_budget::ResponseSlot;

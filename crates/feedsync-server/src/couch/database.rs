@@ -15,11 +15,12 @@ use feedsync_endpoint::{is_name_allowed, is_reserved};
 use feedsync_store::{CollectionName, Database, DatabaseChange, REVISIONS_KEPT, Role};
 use http::{Method, StatusCode};
 
-use super::rights::{Need, initial_security};
+use super::rights::initial_security;
 use super::server::new_id;
 use super::{
     CouchRequest, Failure, compacting, document, done, json, local, node, user_databases, users,
 };
+use crate::access::databases::Need;
 use crate::access::{Principal, quotas};
 use crate::hub::Hub;
 

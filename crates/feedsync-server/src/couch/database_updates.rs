@@ -17,8 +17,8 @@ use http::{HeaderValue, Method, StatusCode, header};
 use tokio::time::{Instant, sleep};
 
 use super::pieces::broken;
-use super::rights::administers_server;
 use super::{CouchRequest, Failure, json};
+use crate::access::databases::administers_server;
 use crate::http::compression::NoTransform;
 use crate::http::event_stream::FollowerSlot;
 use crate::http::stopping::stopped;

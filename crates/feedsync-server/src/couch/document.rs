@@ -15,8 +15,8 @@ use feedsync_formats::json::Node;
 use feedsync_store::{Database, LoadedDocument};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
-use super::rights::Need;
 use super::{COPY, CouchRequest, Failure, copy, design, json, parts};
+use crate::access::databases::Need;
 use crate::access::quotas;
 use crate::http::media_types;
 use crate::http::response_budget::ResponseSlot;

@@ -51,22 +51,6 @@ impl From<DocumentsError> for Failure {
     }
 }
 
-impl From<Failure> for Problem {
-    /// The problem of a page.
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Problem(problem) => problem,
-            Failure::NotAllowed(_) => Self::internal(),
-            Failure::Refused(refusal) => match refusal.kind {
-                RefusalKind::NotFound => Self::not_found(refusal.reason),
-                RefusalKind::Forbidden | RefusalKind::Unauthorized => Self::forbidden(),
-                RefusalKind::Internal => Self::internal(),
-                _ => Self::bad_request(refusal.reason),
-            },
-        }
-    }
-}
-
 impl Failure {
     /// The reason, for people.
     pub(super) fn reason(&self) -> String {

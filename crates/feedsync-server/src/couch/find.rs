@@ -17,8 +17,8 @@ use feedsync_store::{Database, LoadedDocument};
 use http::Method;
 
 use super::pieces::{self, Pieces};
-use super::rights::Need;
 use super::{CouchRequest, Failure, run_inline};
+use crate::access::databases::Need;
 use source::Source;
 
 /// Documents that were not tested yet.

@@ -15,8 +15,8 @@ use http::{Method, StatusCode};
 use super::failure::not_allowed;
 use super::index_builds::known;
 use super::index_edit::{Change, change_design_document};
-use super::rights::Need;
 use super::{CouchRequest, Failure, done, json};
+use crate::access::databases::Need;
 
 /// Handles a request below `/{db}/_index`.
 pub(super) async fn answer(

@@ -10,8 +10,8 @@ use feedsync_formats::json::Node;
 use feedsync_store::{Database, LocalDocument, StoreError};
 use http::{Method, StatusCode};
 
-use super::rights::Need;
 use super::{CouchRequest, Failure, json};
+use crate::access::databases::Need;
 use crate::access::quotas;
 
 /// Prefix of their ids.

@@ -52,12 +52,10 @@ use axum::response::Response;
 use feedsync_couch::{DatabaseName, Parameters, Resource};
 use http::Method;
 
-pub(crate) use failure::Failure;
-use failure::no_database;
-pub(crate) use request::{COPY, CouchRequest};
-use request::{MAX_INLINE_JSON_BYTES, run_blocking, run_inline};
+use failure::{Failure, no_database};
+pub(crate) use request::COPY;
+use request::{CouchRequest, MAX_INLINE_JSON_BYTES, run_blocking, run_inline};
 use response::{done, json};
-pub(crate) use rights::{Need, administers_server};
 use users::UserAccess;
 
 use crate::access::Principal;

@@ -7,8 +7,8 @@ use feedsync_store::Database;
 use futures_util::stream;
 use http::StatusCode;
 
-use super::rights::Need;
 use super::{CouchRequest, Failure, json};
+use crate::access::databases::Need;
 use crate::http::response_budget::ResponseSlot;
 
 /// The content of a response that was not sent yet.

@@ -19,12 +19,12 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::replications::{Description, RunningReplication};
-use super::request::author;
-use super::rights::administers_server;
 use super::server::new_id;
 use super::shown_replications::{sequence, shown};
 use super::{CouchRequest, Failure, database, json};
 use crate::access::Principal;
+use crate::access::databases::administers_server;
+use crate::access::databases::author;
 use crate::hub::Hub;
 
 /// Interval between checks whether the user still administers the hub.

@@ -13,8 +13,8 @@ use http::{HeaderValue, Method, StatusCode, header};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::block_in_place;
 
+use crate::access::Principal;
 use crate::access::call::Call;
-use crate::access::{Principal, quotas};
 use crate::http::body::{self, BodyPermit, Coding, Frames};
 use crate::http::media_types;
 use crate::http::paths::DATABASES;
@@ -23,8 +23,8 @@ use crate::http::response_budget::ResponseSlot;
 use crate::hub::Hub;
 
 use super::failure::{self, Failure};
-use super::rights::{Need, administers_server};
 use super::users::UserAccess;
+use crate::access::databases::{self, Need};
 
 /// Maximum size, in bytes, of a JSON text that is parsed on the current thread.
 pub(super) const MAX_INLINE_JSON_BYTES: usize = 256 << 10;
@@ -35,40 +35,21 @@ pub(crate) static COPY: LazyLock<Method> =
 
 /// A request to a database resource.
 #[derive(Clone)]
-pub(crate) struct CouchRequest {
-    pub(crate) hub: Hub,
-    pub(crate) call: Arc<Call>,
+pub(super) struct CouchRequest {
+    pub(super) hub: Hub,
+    pub(super) call: Arc<Call>,
     /// Principal of the request, with current rights.
-    pub(crate) principal: Principal,
+    pub(super) principal: Principal,
     pub(super) method: Method,
     pub(super) parameters: Parameters,
-    pub(crate) databases: Arc<dyn Databases>,
+    pub(super) databases: Arc<dyn Databases>,
     /// Access to one document of the database of users.
     pub(super) user_access: UserAccess,
 }
 
 impl CouchRequest {
-    /// A request for a page about databases.
-    pub(crate) fn for_page(hub: Hub, call: Call) -> Self {
-        let (databases, principal) = (hub.endpoint.databases(), call.principal.clone());
-        Self {
-            hub,
-            call: Arc::new(call),
-            principal,
-            method: Method::GET,
-            parameters: Parameters::default(),
-            databases,
-            user_access: UserAccess::No,
-        }
-    }
-
-    /// Refuses to add so many bytes to the documents of a database if that exceeds a quota.
-    pub(crate) async fn check_room(&self, database: &Database, bytes: u64) -> Result<(), Problem> {
-        quotas::documents(&self.hub, &database.name, 0, bytes).await
-    }
-
     /// Writes documents of a database on behalf of the principal.
-    pub(crate) async fn write_documents(
+    pub(super) async fn write_documents(
         &self,
         database: &Database,
         documents: Vec<NewDocument>,
@@ -90,7 +71,7 @@ impl CouchRequest {
 
     /// The user of the request, as functions see it.
     pub(super) fn author(&self, may_design: bool) -> Author {
-        author(&self.principal, may_design)
+        databases::author(&self.principal, may_design)
     }
 
     /// Refuses methods that a resource does not support.
@@ -234,16 +215,6 @@ impl CouchRequest {
             },
         };
         Ok((permit, unpack(most).await?))
-    }
-}
-
-/// The user of a principal, as functions see it.
-pub(super) fn author(principal: &Principal, may_design: bool) -> Author {
-    Author {
-        name: principal.user().map(|user| user.as_str().to_owned()),
-        is_administrator: administers_server(principal),
-        roles: principal.database_roles().to_vec(),
-        may_design,
     }
 }
 

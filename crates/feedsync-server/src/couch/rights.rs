@@ -1,36 +1,19 @@
-//! Access rights to databases.
-//!
-//! Administrators may do everything, and so may any client on this machine while no user exists. Other users
-//! must be named in the `_security` of a database, which its creator is, or have a role that it names. If it names
-//! no member, every signed-in user may read and write. Restricted tokens open no database. For a database that mirrors a
-//! collection, the rights to that collection apply and nothing else: its editors read and write. A database
-//! that no longer mirrors a collection is for administrators only. So is the database of users, except for the
-//! document of the principal.
+//! Checks of the access rights of a request, and the response to a refusal.
 
-use feedsync_couch::{
-    DEFAULT_SECURITY, DatabaseName, Json, Refusal, RefusalKind, Security, quoted,
-};
+use feedsync_couch::{DatabaseName, Refusal, RefusalKind, quoted};
 use feedsync_endpoint::bridge::BridgeStatus;
-use feedsync_store::{Database, Role, StoreError, UserName};
+use feedsync_store::{Database, StoreError, UserName};
 
 use super::users::UserAccess;
 use super::{CouchRequest, Failure, no_database};
 use crate::access::Principal;
+use crate::access::databases::{Need, administers_server, may_access};
 use crate::configuration::UserRegistration;
 use crate::http::problem::Problem;
 
-/// Access that a request needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Need {
-    /// Read and write documents.
-    Use,
-    /// Change its security and its settings; drop it.
-    Administer,
-}
-
 impl CouchRequest {
     /// Returns the database if the principal has this access.
-    pub(crate) async fn database(
+    pub(super) async fn database(
         &self,
         name: &DatabaseName,
         need: Need,
@@ -58,31 +41,20 @@ impl CouchRequest {
     }
 
     /// Whether the principal has this access to a database.
-    pub(crate) async fn may(&self, database: &Database, need: Need) -> Result<bool, StoreError> {
-        let is_administrator = administers_server(&self.principal);
+    pub(super) async fn may(&self, database: &Database, need: Need) -> Result<bool, StoreError> {
         if database.name.as_str() == DatabaseName::USERS {
-            let is_own = self.user_access != UserAccess::No;
             let is_on = self.hub.config.couch_users != UserRegistration::Off;
-            return Ok(is_on && (is_administrator || is_own && need == Need::Use));
-        }
-        // Documents of replications contain credentials, and the hub sends requests to the addresses in them.
-        if database.name.as_str() == DatabaseName::REPLICATOR {
-            return Ok(is_administrator);
-        }
-        Ok(match self.hub.endpoint.bridge_status(database).await? {
-            BridgeStatus::Nothing => may(&self.principal, database.security.as_deref(), need),
-            // Rights to a collection apply to its documents.
-            BridgeStatus::Collection(collection) => {
-                let least = if need == Need::Use { Role::Editor } else { Role::Owner };
-                is_administrator || self.principal.role(&collection) >= Some(least)
+            let is_own = self.user_access != UserAccess::No && need == Need::Use;
+            if !is_on || is_own {
+                return Ok(is_on);
             }
-            BridgeStatus::Closed => is_administrator,
-        })
+        }
+        may_access(&self.hub.endpoint, &self.principal, database, need).await
     }
 
     /// Checks again after a body was received, which takes time: the principal must still have access to the
     /// same database. Returns its current row.
-    pub(crate) async fn recheck(
+    pub(super) async fn recheck(
         &self,
         database: &Database,
         need: Need,
@@ -159,26 +131,6 @@ pub(super) fn initial_security(name: &DatabaseName, creator: &Principal) -> Opti
 const ADMINISTRATORS_ONLY: &str =
     r#"{"members":{"roles":["_admin"]},"admins":{"roles":["_admin"]}}"#;
 
-/// Whether a principal administers the hub, with all rights.
-pub(crate) fn administers_server(principal: &Principal) -> bool {
-    principal.administers() && principal.is_unbounded()
-}
-
 fn not_allowed() -> Refusal {
     RefusalKind::Forbidden.with_reason("You are not a db or server admin.")
-}
-
-fn may(principal: &Principal, security: Option<&str>, need: Need) -> bool {
-    if administers_server(principal) {
-        return true;
-    }
-    let Some(user) = principal.user().filter(|_| principal.is_unbounded()) else { return false };
-    let security = security.unwrap_or(DEFAULT_SECURITY);
-    let Ok(security) = Json::read(security.as_bytes().to_vec()) else { return false };
-    let Ok(security) = Security::read(security.root()) else { return false };
-    let (user, roles) = (user.as_str(), principal.database_roles());
-    match need {
-        Need::Use => security.is_member(user, roles),
-        Need::Administer => security.is_administrator(user, roles),
-    }
 }

@@ -3,8 +3,9 @@
 use feedsync_couch::DatabaseName;
 use feedsync_store::{Database, UserName};
 
-use super::rights::{administers_server, security_of};
+use super::rights::security_of;
 use super::{CouchRequest, Failure};
+use crate::access::databases::administers_server;
 use crate::access::{Principal, quotas};
 use crate::configuration::Switch;
 use crate::hub::Hub;

@@ -4,9 +4,9 @@
 use feedsync_couch::{DatabaseName, MAX_USER_BYTES, RefusalKind, Resource, user_of_id};
 use http::Method;
 
-use super::rights::administers_server;
 use super::{COPY, CouchRequest, Failure};
 use crate::access::Principal;
+use crate::access::databases::administers_server;
 use crate::configuration::UserRegistration;
 use crate::http::problem::Problem;
 use crate::hub::Hub;

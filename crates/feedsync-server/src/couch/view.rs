@@ -17,8 +17,8 @@ use feedsync_store::{Database, StoredViews};
 use http::{Method, StatusCode};
 
 use super::queries::{self, Queries, Query as _};
-use super::rights::Need;
 use super::{CouchRequest, Failure, design, done, json, no_database, pieces};
+use crate::access::databases::Need;
 use rows::ViewRows;
 
 /// A query of a view.

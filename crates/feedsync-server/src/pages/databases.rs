@@ -4,6 +4,7 @@ pub(crate) mod database;
 pub(crate) mod document;
 mod json_text;
 mod leaves;
+mod request;
 
 use askama::Template;
 use axum::extract::State;
@@ -13,12 +14,12 @@ use feedsync_store::Database;
 use http::StatusCode;
 
 use crate::access::call::Call;
-use crate::couch::replications::ShownReplication;
-use crate::couch::{CouchRequest, Need, administers_server};
+use crate::access::databases::administers_server;
 use crate::http::problem::Problem;
 use crate::http::query::encoded;
 use crate::hub::Hub;
 use crate::pages::answer::{Frame, page};
+use request::DatabasesRequest;
 
 /// Number of databases on one page, and number that is read at once.
 const PAGE: usize = 200;
@@ -33,9 +34,20 @@ struct DatabasesPage {
     rows: Vec<Row>,
     /// Address of the next page.
     next: Option<String>,
-    replications: Vec<ShownReplication>,
+    replications: Vec<Replication>,
     /// Address at which programs find the databases.
     address: String,
+}
+
+/// A running replication.
+struct Replication {
+    source: String,
+    target: String,
+    user: Option<String>,
+    is_continuous: bool,
+    /// Number of documents that were written, and that the target refused.
+    written: u64,
+    failed: u64,
 }
 
 struct Row {
@@ -49,7 +61,7 @@ struct Row {
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let permit = hub.response_budget.permit().await?;
     let frame = Frame::of(&hub, &call).await?;
-    let asked = CouchRequest::for_page(hub.clone(), call);
+    let asked = DatabasesRequest::new(hub, call);
     let mut after: Option<DatabaseName> =
         asked.call.query.text("after").and_then(|name| name.parse().ok());
     let (mut rows, mut is_end) = (Vec::new(), false);
@@ -61,7 +73,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
                 is_end = false;
                 break;
             }
-            if asked.may(&database, Need::Use).await? {
+            if asked.may_use(&database).await? {
                 rows.push(Row::of(&frame.root, &database));
             }
             after = Some(database.name);
@@ -73,13 +85,28 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let next = after
         .filter(|_| !is_end)
         .map(|after| format!("{}/pages/databases?after={}", frame.root, encoded(after.as_str())));
-    let replications = match administers_server(&asked.principal) {
-        true => asked.hub.replications.shown(),
+    let replications = match administers_server(&asked.call.principal) {
+        true => replications(&asked.hub),
         false => Vec::new(),
     };
     let address = asked.call.base.url(crate::http::paths::DATABASES);
     let shown = DatabasesPage { rows, next, replications, address, frame };
     page(permit, &asked.call, StatusCode::OK, move || shown).await
+}
+
+fn replications(hub: &Hub) -> Vec<Replication> {
+    let mut all = Vec::new();
+    for running in hub.replications.shown() {
+        all.push(Replication {
+            source: running.source,
+            target: running.target,
+            user: running.user,
+            is_continuous: running.is_continuous,
+            written: running.written,
+            failed: running.failed,
+        });
+    }
+    all
 }
 
 impl Row {

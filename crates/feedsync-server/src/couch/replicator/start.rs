@@ -15,11 +15,11 @@ use serde_json::{Value, json as value};
 use super::super::Failure;
 use super::super::replicate::{self, describe, open_sides};
 use super::super::replications::{Description, RunningReplication};
-use super::super::rights::administers_server;
 use super::super::shown_replications::{sequence, time};
 use super::plan::{FinalOutcome, RunOutcome};
 use super::wanted::name;
 use crate::access::Principal;
+use crate::access::databases::administers_server;
 use crate::hub::Hub;
 
 /// Reads a document if this revision is its winner.

@@ -13,9 +13,9 @@ use feedsync_formats::json::Node;
 use feedsync_store::{Database, DocumentRange, LoadedDocument};
 use http::StatusCode;
 
+use super::request::DatabasesRequest;
 use super::{database_page, document, size};
 use crate::access::call::Call;
-use crate::couch::{CouchRequest, Need};
 use crate::http::html::content::short;
 use crate::http::problem::Problem;
 use crate::http::query::encoded;
@@ -78,9 +78,9 @@ struct Row {
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let permit = hub.response_budget.permit().await?;
     let frame = Frame::of(&hub, &call).await?;
-    let asked = CouchRequest::for_page(hub, call);
-    let name = name_of(&asked)?;
-    let database = asked.database(&name, Need::Use).await?;
+    let asked = DatabasesRequest::new(hub, call);
+    let database = asked.database().await?;
+    let name = database.name.clone();
     let from = asked.call.query.text("from").unwrap_or_default().to_owned();
     let only_conflicts = asked.call.query.text("conflicts").is_some();
     let (found, next) = documents(&asked, &name, &from, only_conflicts).await?;
@@ -125,15 +125,9 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     page(permit, &asked.call, StatusCode::OK, move || shown).await
 }
 
-/// The database that the address names.
-pub(super) fn name_of(asked: &CouchRequest) -> Result<DatabaseName, Problem> {
-    let name = asked.call.query.text("name").unwrap_or_default();
-    name.parse().map_err(|_| Problem::not_found(format!("there is no database {name:?}")))
-}
-
 /// The documents of a page, and the id from which the next page begins.
 async fn documents(
-    asked: &CouchRequest,
+    asked: &DatabasesRequest,
     name: &DatabaseName,
     from: &str,
     only_conflicts: bool,
@@ -182,7 +176,7 @@ fn live_conflicts(found: &LoadedDocument) -> usize {
 }
 
 async fn designs(
-    asked: &CouchRequest,
+    asked: &DatabasesRequest,
     root: &str,
     name: &DatabaseName,
 ) -> Result<Vec<Design>, Problem> {

@@ -11,17 +11,17 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use feedsync_couch::{DatabaseName, DocumentId, Json, RefusalKind, Resource, Revision, Submission};
+use feedsync_endpoint::documents::NewDocument;
 use feedsync_endpoint::documents::leaves::{Leaves, chosen};
 use feedsync_endpoint::documents::show::{AttachmentContents, DocumentOptions};
-use feedsync_endpoint::documents::{Edits, NewDocument};
 use feedsync_formats::json::Node;
 use feedsync_store::{Database, LoadedDocument};
 use http::StatusCode;
 
 use super::leaves::{Pair, live, seen};
-use super::{database, database_page, json_text, size};
+use super::request::{DatabasesRequest, WriteFailure};
+use super::{database_page, json_text, size};
 use crate::access::call::Call;
-use crate::couch::{CouchRequest, Failure, Need};
 use crate::http::html::content::cut;
 use crate::http::paths::DATABASES;
 use crate::http::problem::Problem;
@@ -87,7 +87,7 @@ struct RevisionRow {
 
 /// A document of a database that the principal may use.
 struct Found {
-    asked: CouchRequest,
+    asked: DatabasesRequest,
     database: Database,
     document: LoadedDocument,
 }
@@ -106,7 +106,7 @@ pub(super) fn document_page(root: &str, name: &DatabaseName, id: &DocumentId) ->
 }
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
-    Found::of(CouchRequest::for_page(hub, call)).await?.shown(None).await
+    Found::of(DatabasesRequest::new(hub, call)).await?.shown(None).await
 }
 
 pub(crate) async fn change(
@@ -115,7 +115,7 @@ pub(crate) async fn change(
     body: Body,
 ) -> Result<Response, Problem> {
     let posted = Posted::read(&hub, &call, body).await?;
-    let found = Found::of(CouchRequest::for_page(hub, call)).await?;
+    let found = Found::of(DatabasesRequest::new(hub, call)).await?;
     let (form, is_genuine) = match posted {
         Posted::Genuine(form) => (form, true),
         Posted::Foreign(form) => (form, false),
@@ -131,7 +131,7 @@ pub(crate) async fn change(
     }
     match found.carry_out(&form).await {
         Ok(address) => see_other(&address),
-        Err(Failure::Refused(refusal)) => {
+        Err(WriteFailure::Refused(refusal)) => {
             let status = StatusCode::from_u16(refusal.kind.status());
             let status = match status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR) {
                 // A browser would ask for a password.
@@ -141,15 +141,15 @@ pub(crate) async fn change(
             let error = format!("Nothing was saved: {}", refusal.reason);
             found.shown(Some(Refused { status, error, text })).await
         }
-        Err(failure) => Err(failure.into()),
+        Err(WriteFailure::Problem(problem)) => Err(problem),
     }
 }
 
 impl Found {
     /// The document that the address names.
-    async fn of(asked: CouchRequest) -> Result<Self, Problem> {
-        let name = database::name_of(&asked)?;
-        let database = asked.database(&name, Need::Use).await?;
+    async fn of(asked: DatabasesRequest) -> Result<Self, Problem> {
+        let database = asked.database().await?;
+        let name = database.name.clone();
         let id = asked.call.query.text("id").unwrap_or_default();
         let missing = || Problem::not_found(format!("{name} has no document {id:?}"));
         let id: DocumentId = id.parse().map_err(|_| missing())?;
@@ -164,7 +164,7 @@ impl Found {
     }
 
     /// Makes the change of a form. Returns the address of the next page.
-    async fn carry_out(&self, form: &Form) -> Result<String, Failure> {
+    async fn carry_out(&self, form: &Form) -> Result<String, WriteFailure> {
         let root = self.asked.call.base.path();
         let here = document_page(root, &self.database.name, &self.document.document.id);
         match form.text("action") {
@@ -194,7 +194,7 @@ impl Found {
     }
 
     /// Writes a new revision of the winner.
-    async fn edit(&self, text: &str) -> Result<(), Failure> {
+    async fn edit(&self, text: &str) -> Result<(), WriteFailure> {
         let json = Json::read(text.as_bytes().to_vec())?;
         let mut sent = Submission::read(json.root())?;
         sent.revision = self.winner();
@@ -202,7 +202,7 @@ impl Found {
     }
 
     /// Deletes leaves.
-    async fn delete(&self, leaves: &[Revision]) -> Result<(), Failure> {
+    async fn delete(&self, leaves: &[Revision]) -> Result<(), WriteFailure> {
         let deletion = |leaf: &Revision| Submission {
             revision: Some(leaf.clone()),
             is_deleted: true,
@@ -211,18 +211,10 @@ impl Found {
         self.write(leaves.iter().map(deletion).collect()).await
     }
 
-    async fn write(&self, sent: Vec<Submission>) -> Result<(), Failure> {
+    async fn write(&self, sent: Vec<Submission>) -> Result<(), WriteFailure> {
         let id = &self.document.document.id;
-        let database = self.asked.recheck(&self.database, Need::Use).await?;
-        let bytes: usize = sent.iter().map(|sent| sent.body.as_str().len()).sum();
-        self.asked.check_room(&database, bytes as u64).await?;
         let new = |sent| NewDocument { id: id.clone(), sent, followed: Default::default() };
-        let documents = sent.into_iter().map(new).collect();
-        let written = self.asked.write_documents(&database, documents, Edits::New).await?;
-        match written.into_iter().find_map(Result::err) {
-            None => Ok(()),
-            Some(refusal) => Err(refusal.into()),
-        }
+        self.asked.write(&self.database, sent.into_iter().map(new).collect()).await
     }
 
     async fn shown(self, refused: Option<Refused>) -> Result<Response, Problem> {

@@ -1,0 +1,74 @@
+//! Access rights to databases.
+//!
+//! Administrators may do everything, and so may any client on this machine while no user exists. Other users
+//! must be named in the `_security` of a database, which its creator is, or have a role that it names. If it names
+//! no member, every signed-in user may read and write. Restricted tokens open no database. For a database that mirrors a
+//! collection, the rights to that collection apply and nothing else: its editors read and write. A database
+//! that no longer mirrors a collection is for administrators only, and so are those of users and of replications.
+
+use feedsync_couch::{DEFAULT_SECURITY, Json, Security};
+use feedsync_endpoint::Endpoint;
+use feedsync_endpoint::bridge::BridgeStatus;
+use feedsync_endpoint::documents::validation::Author;
+use feedsync_store::{Database, Role, StoreError};
+
+use crate::access::Principal;
+
+/// Access that a request needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// Read and write documents.
+    Use,
+    /// Change its security and its settings; drop it.
+    Administer,
+}
+
+/// Whether a principal has this access to a database.
+pub(crate) async fn may_access(
+    endpoint: &Endpoint,
+    principal: &Principal,
+    database: &Database,
+    need: Need,
+) -> Result<bool, StoreError> {
+    let is_administrator = administers_server(principal);
+    // Documents of replications contain credentials, and the hub sends requests to the addresses in them.
+    if is_administrator || database.name.is_system() {
+        return Ok(is_administrator);
+    }
+    Ok(match endpoint.bridge_status(database).await? {
+        BridgeStatus::Nothing => is_admitted(principal, database.security.as_deref(), need),
+        // Rights to a collection apply to its documents.
+        BridgeStatus::Collection(collection) => {
+            let least = if need == Need::Use { Role::Editor } else { Role::Owner };
+            principal.role(&collection) >= Some(least)
+        }
+        BridgeStatus::Closed => false,
+    })
+}
+
+/// Whether a principal administers the hub, with all rights.
+pub(crate) fn administers_server(principal: &Principal) -> bool {
+    principal.administers() && principal.is_unbounded()
+}
+
+/// The principal as functions see it.
+pub(crate) fn author(principal: &Principal, may_design: bool) -> Author {
+    Author {
+        name: principal.user().map(|user| user.as_str().to_owned()),
+        is_administrator: administers_server(principal),
+        roles: principal.database_roles().to_vec(),
+        may_design,
+    }
+}
+
+fn is_admitted(principal: &Principal, security: Option<&str>, need: Need) -> bool {
+    let Some(user) = principal.user().filter(|_| principal.is_unbounded()) else { return false };
+    let security = security.unwrap_or(DEFAULT_SECURITY);
+    let Ok(security) = Json::read(security.as_bytes().to_vec()) else { return false };
+    let Ok(security) = Security::read(security.root()) else { return false };
+    let (user, roles) = (user.as_str(), principal.database_roles());
+    match need {
+        Need::Use => security.is_member(user, roles),
+        Need::Administer => security.is_administrator(user, roles),
+    }
+}

@@ -1,0 +1,99 @@
+//! A request for a page about databases: the principal's access to them, and writes on its behalf.
+
+use std::sync::Arc;
+
+use feedsync_couch::{DatabaseName, Refusal};
+use feedsync_endpoint::documents::{DocumentsError, Edits, NewDocument};
+use feedsync_store::{Database, Databases};
+
+use crate::access::call::Call;
+use crate::access::databases::{Need, author, may_access};
+use crate::access::{Principal, quotas};
+use crate::http::problem::Problem;
+use crate::hub::Hub;
+
+/// A request for a page about databases.
+#[derive(Clone)]
+pub(super) struct DatabasesRequest {
+    pub(super) hub: Hub,
+    pub(super) call: Arc<Call>,
+    pub(super) databases: Arc<dyn Databases>,
+}
+
+/// Reason for not writing documents.
+pub(super) enum WriteFailure {
+    /// A document was refused.
+    Refused(Refusal),
+    /// The request cannot be carried out.
+    Problem(Problem),
+}
+
+impl From<Problem> for WriteFailure {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+impl From<Refusal> for WriteFailure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl DatabasesRequest {
+    pub(super) fn new(hub: Hub, call: Call) -> Self {
+        let databases = hub.endpoint.databases();
+        Self { hub, call: Arc::new(call), databases }
+    }
+
+    /// Whether the principal may use a database.
+    pub(super) async fn may_use(&self, database: &Database) -> Result<bool, Problem> {
+        self.may(&self.call.principal, database, Need::Use).await
+    }
+
+    async fn may(
+        &self,
+        principal: &Principal,
+        database: &Database,
+        need: Need,
+    ) -> Result<bool, Problem> {
+        Ok(may_access(&self.hub.endpoint, principal, database, need).await?)
+    }
+
+    /// The database that the address names. One that the principal may not use looks like one that does not exist.
+    pub(super) async fn database(&self) -> Result<Database, Problem> {
+        let name = self.call.query.text("name").unwrap_or_default();
+        let missing = || Problem::not_found(format!("there is no database {name:?}"));
+        let name: DatabaseName = name.parse().map_err(|_| missing())?;
+        let found = self.databases.database(&name).await?.ok_or_else(missing)?;
+        if self.may_use(&found).await? { Ok(found) } else { Err(missing()) }
+    }
+
+    /// Writes documents with the principal's current rights, within the quotas.
+    pub(super) async fn write(
+        &self,
+        database: &Database,
+        documents: Vec<NewDocument>,
+    ) -> Result<(), WriteFailure> {
+        let principal = self.hub.access.now(&self.call.principal).await?;
+        let principal = principal.ok_or_else(Problem::sign_in)?;
+        if !self.may(&principal, database, Need::Use).await? {
+            return Err(Problem::forbidden().into());
+        }
+        let bytes: usize = documents.iter().map(|document| document.sent.body.as_str().len()).sum();
+        quotas::documents(&self.hub, &database.name, 0, bytes as u64).await?;
+        let may_design = self.may(&principal, database, Need::Administer).await?;
+        let endpoint = self.call.endpoint_of(&self.hub, principal.user().cloned());
+        let writer = endpoint.documents_writer(author(&principal, may_design));
+        let written = writer.write(database, documents, Edits::New).await;
+        // Documents of users change passwords and roles.
+        if database.name.is_system() {
+            self.hub.access.forget();
+        }
+        match written {
+            Ok(written) => Ok(written.into_iter().try_for_each(|one| one.map(drop))?),
+            Err(DocumentsError::Refused(refusal)) => Err(refusal.into()),
+            Err(DocumentsError::Store(error)) => Err(Problem::from(error).into()),
+        }
+    }
+}
