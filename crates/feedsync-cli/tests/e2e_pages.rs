@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::process::Command;
+
 use support::browser::{Browser, END, ENTER};
 use support::{Hub, TestDirectory};
 
@@ -259,6 +261,7 @@ fn every_page_fits_a_screen_and_a_phone_light_and_dark_and_names_its_controls() 
         browser.names_are_complete();
         browser.fits(&format!("{state}-{name}-unfolded"));
     };
+    add_database(&hub);
     for path in ["/", "/pages/users", "/pages/collections/notes", "/pages/login"] {
         look("open", path);
     }
@@ -278,6 +281,9 @@ fn every_page_fits_a_screen_and_a_phone_light_and_dark_and_names_its_controls() 
         &item,
         "/pages/collections/notes/people",
         "/pages/remotes",
+        "/pages/databases",
+        "/pages/database?name=plans",
+        "/pages/document?name=plans&id=garden",
         "/pages/account",
         "/pages/users",
         "/pages/limits",
@@ -286,4 +292,27 @@ fn every_page_fits_a_screen_and_a_phone_light_and_dark_and_names_its_controls() 
     ] {
         look("anna", path);
     }
+}
+
+/// Adds a database with a document that has a conflict and an attachment.
+fn add_database(hub: &Hub) {
+    let send = |method: &str, path: &str, body: &str| {
+        let url = format!("{}/couch/{path}", hub.url);
+        let json = "content-type: application/json";
+        let arguments = ["-sSf", "-X", method, "-H", json, "--data", body, &url];
+        let done = Command::new("curl").args(arguments).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    };
+    send("PUT", "plans", "{}");
+    let documents = r#"{"new_edits": false, "docs": [
+        {"_id": "garden", "_revisions": {"start": 2, "ids": ["b", "0"]}, "text": "beans in the third bed"},
+        {"_id": "garden", "_revisions": {"start": 2, "ids": ["a", "0"]}, "text": "peas in the third bed",
+         "_attachments": {"a map of the garden.txt": {"content_type": "text/plain", "data": "aGVsbG8="}}}
+    ]}"#;
+    send("POST", "plans/_bulk_docs", documents);
+    send(
+        "PUT",
+        "plans/_design/views",
+        r#"{"views": {"by_text": {"map": "function (doc) { emit(doc.text); }"}}}"#,
+    );
 }
