@@ -67,8 +67,8 @@ settings! {
         /// protect documents.
         functions: Switch as Text = Switch::On;
         /// Audience that may add users through the database `_users`: `off` (nobody, and the database cannot be used),
-        /// `administrators` or `anyone`. Its users may use databases alone. With `anyone`, whoever reaches the hub
-        /// can get an account, so each database must name its members.
+        /// `administrators` or `anyone`. Its users may use databases alone. With `anyone`, everybody who
+        /// reaches the hub can get an account, so each database must name its members.
         couch_users: UserRegistration as Text = UserRegistration::Off;
         /// File with keys of JSON Web Tokens, by which users sign in to databases: a line `KIND:ID = KEY` for each, as in
         /// CouchDB. The kind is `hmac` (a secret in Base64), `rsa`, `ec` or `eddsa` (a public key in PEM, with `\n` for each

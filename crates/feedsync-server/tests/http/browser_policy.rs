@@ -146,6 +146,8 @@ async fn every_route_and_method_answers_with_a_browser_policy() {
         "/logs/{collection}/snapshot",
         "/logs/{collection}/{generation}",
         "/pages/assets/{name}",
+        "/pages/database",
+        "/pages/document",
         "/pages/reading",
         "/pages/reading/articles",
         "/pages/reading/articles/{number}",

@@ -1,5 +1,6 @@
 //! A hub over a store in memory, and what its answers hold.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use feedsync_core::{Creation, Edit, Format, Item, ItemId, Payload};
+use feedsync_couch::{Json, Submission};
 use feedsync_endpoint::Endpoint;
+use feedsync_endpoint::documents::validation::Author;
+use feedsync_endpoint::documents::{Edits, NewDocument};
 use feedsync_formats::{Entry, FeedHead, FeedWriter, ReadOptions, Reading, compose};
 use feedsync_server::{Config, router};
 use feedsync_store::conformance::wait;
@@ -258,4 +262,16 @@ pub(crate) fn text<'a>(response: &'a Response<Body>, name: &str) -> &'a str {
 /// The path and query of an absolute address of the hub.
 pub(crate) fn path(address: &str) -> &str {
     address.strip_prefix("http://localhost:4287").unwrap_or_else(|| panic!("{address}"))
+}
+
+/// Adds a document to a database, which is created if it does not exist.
+pub(crate) async fn add_document(endpoint: &Endpoint, name: &str, text: &str) {
+    let (databases, name) = (endpoint.databases(), name.parse().unwrap());
+    databases.create_database(&name, None).await.unwrap();
+    let database = databases.database(&name).await.unwrap().unwrap();
+    let sent = Submission::read(Json::read(text.into()).unwrap().root()).unwrap();
+    let document = NewDocument { id: sent.id.clone().unwrap(), sent, followed: BTreeMap::new() };
+    let writer = endpoint.documents_writer(Author::SERVER);
+    let written = writer.write(&database, vec![document], Edits::Replicated).await.unwrap();
+    assert!(written[0].is_ok(), "{written:?}");
 }

@@ -12,7 +12,7 @@ use http::{Method, StatusCode};
 
 use crate::access::world::{World, collection, user};
 use crate::browsing::{faults, words};
-use crate::hub::{bytes, text};
+use crate::hub::{add_document, bytes, text};
 use crate::newsroom::Newsroom;
 use crate::visitor::{Visitor, html};
 
@@ -146,6 +146,8 @@ fn pages(method: &Method, ids: &[ItemId]) -> Vec<String> {
     for (path, takes, _) in rights() {
         // `pages_reading_shown` tests the pages of articles and feeds.
         let is_else = path.ends_with("/{name}") || path.ends_with("/{number}");
+        // Their query names a database: `untrusted_documents_are_text_on_the_pages_of_databases`.
+        let is_else = is_else || ["/pages/database", "/pages/document"].contains(&&*path);
         let shown = path == "/" || path.starts_with("/pages/") && !is_else;
         if takes != *method || !shown {
             continue;
@@ -207,6 +209,54 @@ async fn untrusted_content_is_text_on_every_page() {
     for path in pages(&Method::GET, &ids) {
         check(&path, &root.page(&path).await);
         check(&path, &root.page(&format!("{path}?deleted=1")).await);
+    }
+}
+
+#[tokio::test]
+async fn untrusted_documents_are_text_on_the_pages_of_databases() {
+    let (world, _, _room) = world().await;
+    let root = Visitor::signed_in(&world.router, "root", PASSWORD).await;
+    let quoted = serde_json::Value::from(SCRIPT).to_string();
+    let attachment = format!(r#"{{{quoted}:{{"content_type":{quoted},"data":""}}}}"#);
+    for revision in ["1-a", "1-b"] {
+        let text = format!(
+            r#"{{"_id":{quoted},"_rev":"{revision}","a":"{revision}",{quoted}:{quoted},"_attachments":{attachment}}}"#
+        );
+        add_document(&world.endpoint, "hostile", &text).await;
+    }
+    let design = format!(
+        r#"{{"_id":"_design/{}","_rev":"1-a","views":{{{quoted}:{{"map":"function () {{}}"}}}}}}"#,
+        quoted.trim_matches('"')
+    );
+    add_document(&world.endpoint, "hostile", &design).await;
+    let (attack, mut quoted) = (encoded(SCRIPT), 0);
+    let document = format!("/pages/document?name=hostile&id={attack}");
+    for address in [
+        "/pages/database?name=hostile".to_owned(),
+        "/pages/database?name=hostile&conflicts=1".to_owned(),
+        format!("/pages/database?name=hostile&from={attack}"),
+        format!("/pages/database?name=hostile&said={attack}"),
+        document.clone(),
+        format!("{document}&said={attack}"),
+        format!("/pages/document?name=hostile&id=_design%2F{attack}"),
+    ] {
+        let page = root.page(&address).await;
+        check(&address, &page);
+        quoted += usize::from(words(&page).contains("<script>alert(1)</script>"));
+    }
+    assert_eq!(quoted, 7, "what is hostile is shown, as text");
+    for address in [
+        format!("/pages/database?name={attack}"),
+        format!("/pages/document?name=hostile&id=x{attack}"),
+        format!("/pages/databases?after={attack}"),
+    ] {
+        check(&address, &html(root.get(&address).await).await);
+    }
+    for (action, seen) in [("edit", "x"), (SCRIPT, SCRIPT)] {
+        let fields = [("action", action), ("seen", seen), ("document", SCRIPT)];
+        let answer = root.post(&document, &fields).await;
+        assert_eq!(answer.status(), StatusCode::CONFLICT);
+        check(&document, &html(answer).await);
     }
 }
 

@@ -176,7 +176,7 @@ async fn an_administrator_keeps_users_as_the_command_line_does() {
         assert!(html(refused).await.contains("role=\"alert\""), "{action} {name}");
     }
     assert_eq!(change("promote", "zoe", &[]).await.status(), StatusCode::NOT_FOUND);
-    assert_eq!(store.users().await.unwrap().len(), 6);
+    assert_eq!(store.users().await.unwrap().len(), 7);
     assert_eq!(visitor(&world, "owen").await.get(users).await.status(), StatusCode::FORBIDDEN);
 }
 

@@ -5,7 +5,7 @@ use feedsync_core::Format;
 use feedsync_formats::media_type;
 use http::{Method, StatusCode};
 
-use crate::hub::{add, bytes, delete, hub, ids, json, reading, text};
+use crate::hub::{add, add_document, bytes, delete, hub, ids, json, reading, text};
 
 const FEEDS: [&str; 3] =
     ["/collections/notes", "/collections/notes/changes", "/collections/notes/complete"];
@@ -16,6 +16,7 @@ async fn every_route_answers_its_methods_and_names_them() {
     add(&hub.endpoint, "a").await;
     let digest = hub.endpoint.store().put_blob(b"blob".to_vec()).await.unwrap();
     let blob = format!("/blobs/{digest}");
+    add_document(&hub.endpoint, "plans", r#"{"_id":"a"}"#).await;
     let mut routes = vec![
         ("/".to_owned(), "GET, HEAD, OPTIONS"),
         ("/collections".to_owned(), "GET, HEAD, OPTIONS"),
@@ -28,8 +29,8 @@ async fn every_route_answers_its_methods_and_names_them() {
         ("/metrics".to_owned(), "GET, HEAD, OPTIONS"),
         ("/pages/remotes".to_owned(), "GET, HEAD, OPTIONS"),
         ("/pages/databases".to_owned(), "GET, HEAD, OPTIONS"),
-        ("/pages/database".to_owned(), "GET, HEAD, OPTIONS"),
-        ("/pages/document".to_owned(), "GET, HEAD, OPTIONS, POST"),
+        ("/pages/database?name=plans".to_owned(), "GET, HEAD, OPTIONS"),
+        ("/pages/document?name=plans&id=a".to_owned(), "GET, HEAD, OPTIONS, POST"),
         ("/pages/collections/notes".to_owned(), "GET, HEAD, OPTIONS, POST"),
         ("/pages/collections/notes/items/a".to_owned(), "GET, HEAD, OPTIONS, POST"),
         ("/pages/collections/notes/people".to_owned(), "GET, HEAD, OPTIONS, POST"),

@@ -50,7 +50,8 @@ fn a_store_of_before_bytes_were_counted_counts_them() {
          ALTER TABLE collections DROP COLUMN bytes; ALTER TABLE databases DROP COLUMN local_bytes;
          ALTER TABLE databases DROP COLUMN indexes; ALTER TABLE databases DROP COLUMN index_version;
          ALTER TABLE remotes DROP COLUMN refused_at; ALTER TABLE remotes DROP COLUMN refused_up_to;
-         ALTER TABLE remotes DROP COLUMN refusal; PRAGMA user_version = 9;",
+         ALTER TABLE remotes DROP COLUMN refusal; ALTER TABLE users DROP COLUMN databases_only;
+         PRAGMA user_version = 9;",
     )
     .unwrap();
     drop(raw);

@@ -29,7 +29,7 @@ use crate::http::query::encoded;
 use crate::hub::Hub;
 use crate::pages::answer::{Frame, page, see_other};
 use crate::pages::form::{Form, Posted, typed};
-use crate::pages::form_token::STALE;
+use crate::pages::form_token::{self, STALE};
 
 /// Maximum time for comparing the leaves of one page.
 const MAX_COMPARISON_TIME: Duration = Duration::from_millis(300);
@@ -114,11 +114,13 @@ pub(crate) async fn change(
     call: Call,
     body: Body,
 ) -> Result<Response, Problem> {
-    let posted = Posted::read(&hub, &call, body).await?;
-    let found = Found::of(DatabasesRequest::new(hub, call)).await?;
-    let (form, is_genuine) = match posted {
+    let (form, is_genuine) = match Posted::read(&hub, &call, body).await? {
         Posted::Genuine(form) => (form, true),
         Posted::Foreign(form) => (form, false),
+    };
+    let found = match Found::of(DatabasesRequest::new(hub, call)).await {
+        Err(_) if !is_genuine => return Err(form_token::refused()),
+        found => found?,
     };
     let text = form.has("document").then(|| form.lines("document"));
     if !is_genuine {
