@@ -16,7 +16,7 @@ async fn every_route_answers_its_methods_and_names_them() {
     add(&hub.endpoint, "a").await;
     let digest = hub.endpoint.store().put_blob(b"blob".to_vec()).await.unwrap();
     let blob = format!("/blobs/{digest}");
-    add_document(&hub.endpoint, "plans", r#"{"_id":"a"}"#).await;
+    add_document(&hub.endpoint, "plans", r#"{"_id":"a","_rev":"1-a"}"#).await;
     let mut routes = vec![
         ("/".to_owned(), "GET, HEAD, OPTIONS"),
         ("/collections".to_owned(), "GET, HEAD, OPTIONS"),
