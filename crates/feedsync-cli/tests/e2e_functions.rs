@@ -92,7 +92,7 @@ fn documents_are_validated_on_every_way_in() {
     let directory = place.path("");
     let (anna, bert) = (client(&hub, &directory, "anna"), client(&hub, &directory, "bert"));
     let (status, told) = bert.ask("PUT", "notes/_design/rules", &design(VALIDATE));
-    assert_eq!((status, &told["error"]), (401, &json!("unauthorized")));
+    assert_eq!((status, &told["error"]), (403, &json!("forbidden")));
     let (status, told) = anna.ask("PUT", "notes/_design/rules", &design(VALIDATE));
     assert_eq!((status, told.get("unenforced")), (201, None));
 
