@@ -55,7 +55,7 @@ fn owner(name: &DatabaseName) -> Option<UserName> {
     let digits = name.as_str().strip_prefix(PREFIX)?.as_bytes();
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
     let is_hexadecimal = |digit: &u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
-    if digits.len() % 2 != 0 || !digits.iter().all(is_hexadecimal) {
+    if !digits.len().is_multiple_of(2) || !digits.iter().all(is_hexadecimal) {
         return None;
     }
     let bytes: Option<Vec<u8>> = digits.chunks(2).map(byte).collect();

@@ -55,7 +55,7 @@ impl ProxySecret {
 
 /// The bytes of hexadecimal digits.
 fn bytes(text: &str) -> Option<Vec<u8>> {
-    if text.len() % 2 != 0 || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+    if !text.len().is_multiple_of(2) || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return None;
     }
     let pair = |at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
