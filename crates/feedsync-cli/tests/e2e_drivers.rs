@@ -170,29 +170,28 @@ fn aiocouch_works_as_with_couchdb() {
     assert!(held >= 145, "{held} tests hold, and there were more");
 }
 
+/// Number of checks that hold of a driver for Node; `None` if it cannot be installed.
+fn held_in_node(driver: &str, settings: &[&'static str]) -> Option<usize> {
+    let mut command = node(driver)?;
+    let hub = CouchHub::with_users(settings);
+    let arguments = hub.arguments();
+    Some(hub.run(command.args(arguments)))
+}
+
 #[test]
 fn nano_works_as_with_couchdb() {
-    let Some(mut command) = node("nano") else { return };
-    let hub = CouchHub::with_users(&[]);
-    let arguments = hub.arguments();
-    let held = hub.run(command.args(arguments));
+    let Some(held) = held_in_node("nano", &[]) else { return };
     assert!(held >= 78, "{held} calls work, and there were more");
 }
 
 #[test]
 fn applications_with_rxdb_sync_through_a_hub() {
-    let Some(mut command) = node("rxdb") else { return };
-    let hub = CouchHub::with_users(&[]);
-    let arguments = hub.arguments();
-    let held = hub.run(command.args(arguments));
+    let Some(held) = held_in_node("rxdb", &[]) else { return };
     assert!(held >= 17, "{held} scenarios hold, and there were more");
 }
 
 #[test]
 fn pouchdb_authentication_registers_and_signs_in_users() {
-    let Some(mut command) = node("authentication") else { return };
-    let hub = CouchHub::with_users(&REGISTRATION);
-    let arguments = hub.arguments();
-    let held = hub.run(command.args(arguments));
+    let Some(held) = held_in_node("authentication", &REGISTRATION) else { return };
     assert!(held >= 32, "{held} calls work, and there were more");
 }

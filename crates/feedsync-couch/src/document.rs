@@ -12,6 +12,7 @@ use feedsync_formats::json::Node;
 
 use crate::attachment::Attachment;
 use crate::canonical;
+use crate::json::quoted;
 use crate::revision::{Revision, Signature};
 
 pub use edit::edited;
@@ -42,6 +43,19 @@ impl Body {
     /// The JSON value of the body.
     pub fn root(&self) -> Node<'_> {
         Node::root(&self.0)
+    }
+
+    /// A body without some members of this one, and with others, whose values are JSON.
+    pub fn with_members(
+        body: Node<'_>,
+        is_left_out: impl Fn(&str) -> bool,
+        added: &[(&str, &str)],
+    ) -> Self {
+        let rest = body.members().filter(|member| !is_left_out(&member.name));
+        let rest = rest.map(|member| member.raw().to_owned());
+        let added = added.iter().map(|(name, value)| format!("{}:{value}", quoted(name)));
+        let members: Vec<String> = rest.chain(added).collect();
+        Self(format!("{{{}}}", members.join(",")))
     }
 }
 

@@ -134,9 +134,7 @@ impl UserDocument {
 
     /// Returns a body without its password, as it is stored.
     pub fn without_password(body: &Body) -> Body {
-        let members = body.root().members().filter(|member| member.name != "password");
-        let members: Vec<&str> = members.map(|member| member.raw()).collect();
-        Body::kept(format!("{{{}}}", members.join(",")))
+        Body::with_members(body.root(), |name| name == "password", &[])
     }
 }
 

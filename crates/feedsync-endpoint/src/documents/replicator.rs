@@ -44,22 +44,9 @@ pub(super) fn prepare(
         read.map_err(|refusal| RefusalKind::Forbidden.with_reason(refusal.reason))?;
     }
     if let (Edits::New, Some(name)) = (edits, &author.name) {
-        *body = with_members(body.root(), |it| it == OWNER, &[(OWNER, &quoted(name))]);
+        *body = Body::with_members(body.root(), |it| it == OWNER, &[(OWNER, &quoted(name))]);
     }
     Ok(())
-}
-
-/// A body without some members, and with others, whose values are JSON.
-pub fn with_members(
-    body: Node<'_>,
-    is_left_out: impl Fn(&str) -> bool,
-    added: &[(&str, &str)],
-) -> Body {
-    let rest = body.members().filter(|member| !is_left_out(&member.name));
-    let rest = rest.map(|member| member.raw().to_owned());
-    let added = added.iter().map(|(name, value)| format!("{}:{value}", quoted(name)));
-    let members: Vec<String> = rest.chain(added).collect();
-    Body::kept(format!("{{{}}}", members.join(",")))
 }
 
 #[cfg(test)]

@@ -58,11 +58,15 @@ impl Author {
     /// The user as functions of a database see it: `{"db": "notes", "name": "anna", "roles": []}`.
     pub fn context(&self, database: &DatabaseName) -> String {
         let name = self.name.as_deref().map_or_else(|| "null".into(), quoted);
+        let (database, roles) = (quoted(database.as_str()), self.roles());
+        format!("{{\"db\":{database},\"name\":{name},\"roles\":{roles}}}")
+    }
+
+    /// All roles of the user, as JSON: `["_admin","staff"]`.
+    pub fn roles(&self) -> String {
         let administrator = self.is_administrator.then_some("_admin");
         let roles = administrator.into_iter().chain(self.roles.iter().map(String::as_str));
-        let roles: Vec<String> = roles.map(quoted).collect();
-        let (database, roles) = (quoted(database.as_str()), roles.join(","));
-        format!("{{\"db\":{database},\"name\":{name},\"roles\":[{roles}]}}")
+        format!("[{}]", roles.map(quoted).collect::<Vec<_>>().join(","))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Access rights to databases.
+//! Access rights to databases, and writes by those who have them.
 //!
 //! Administrators may do everything, and so may any client on this machine while no user exists. Other users
 //! must be named in the `_security` of a database, which its creator is, or have a role that it names. If it names
@@ -6,13 +6,16 @@
 //! collection, the rights to that collection apply and nothing else: its editors read and write. A database
 //! that no longer mirrors a collection is for administrators only, and so are those of users and of replications.
 
-use feedsync_couch::{DEFAULT_SECURITY, Json, Security};
+use feedsync_couch::{DEFAULT_SECURITY, DatabaseName, Json, Security};
 use feedsync_endpoint::Endpoint;
 use feedsync_endpoint::bridge::BridgeStatus;
 use feedsync_endpoint::documents::validation::Author;
+use feedsync_endpoint::documents::{DocumentsError, Edits, NewDocument, Written};
 use feedsync_store::{Database, Role, StoreError};
 
 use crate::access::Principal;
+use crate::access::call::Call;
+use crate::hub::Hub;
 
 /// Access that a request needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +33,7 @@ pub(crate) async fn may_access(
     database: &Database,
     need: Need,
 ) -> Result<bool, StoreError> {
-    let is_administrator = administers_server(principal);
+    let is_administrator = principal.administers();
     // Documents of replications contain credentials, and the hub sends requests to the addresses in them.
     if is_administrator || database.name.is_system() {
         return Ok(is_administrator);
@@ -46,19 +49,36 @@ pub(crate) async fn may_access(
     })
 }
 
-/// Whether a principal administers the hub, with all rights.
-pub(crate) fn administers_server(principal: &Principal) -> bool {
-    principal.administers() && principal.is_unbounded()
-}
-
 /// The principal as functions see it.
 pub(crate) fn author(principal: &Principal, may_design: bool) -> Author {
     Author {
         name: principal.user().map(|user| user.as_str().to_owned()),
-        is_administrator: administers_server(principal),
+        is_administrator: principal.administers(),
         roles: principal.database_roles().to_vec(),
         may_design,
     }
+}
+
+/// Writes documents on behalf of a principal. Those of users change passwords and roles.
+pub(crate) async fn write_documents(
+    hub: &Hub,
+    call: &Call,
+    principal: &Principal,
+    database: &Database,
+    (documents, edits): (Vec<NewDocument>, Edits),
+) -> Result<Written, DocumentsError> {
+    // Most writes have no design document, and so do not need to know who administers the database.
+    let designs = documents.iter().any(|document| document.id.is_design());
+    let may_design =
+        designs && may_access(&hub.endpoint, principal, database, Need::Administer).await?;
+    // Users whom documents add are recorded with their author.
+    let endpoint = call.endpoint_of(hub, principal.user().cloned());
+    let writer = endpoint.documents_writer(author(principal, may_design));
+    let written = writer.write(database, documents, edits).await;
+    if database.name.as_str() == DatabaseName::USERS {
+        hub.access.forget();
+    }
+    written
 }
 
 fn is_admitted(principal: &Principal, security: Option<&str>, need: Need) -> bool {

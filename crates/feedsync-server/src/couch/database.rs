@@ -119,7 +119,7 @@ async fn drop_it(asked: &CouchRequest, name: &DatabaseName) -> Result<Response, 
         return Err(RefusalKind::BadRequest.with_reason(reason).into());
     }
     let database = asked.alone(name, "remove the collection instead").await?;
-    users::check_changeable(name)?;
+    users::check_droppable(name)?;
     asked.databases.drop_database(name, database.epoch).await?;
     sweep(asked);
     Ok(done(StatusCode::OK))
@@ -237,9 +237,8 @@ pub(super) async fn part(
             Method::PUT => {
                 let what = "change the roles of the collection instead";
                 let database = asked.alone(name, what).await?;
-                users::check_changeable(name)?;
-                if name.as_str() == DatabaseName::REPLICATOR {
-                    let reason = "only administrators of the hub can use _replicator";
+                if name.is_system() {
+                    let reason = format!("{name} is for administrators of the hub");
                     return Err(RefusalKind::Forbidden.with_reason(reason).into());
                 }
                 let (_permit, sent) = asked.any_json(body).await?;

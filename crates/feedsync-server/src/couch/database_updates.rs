@@ -18,7 +18,6 @@ use tokio::time::{Instant, sleep};
 
 use super::pieces::broken;
 use super::{CouchRequest, Failure, json};
-use crate::access::databases::administers_server;
 use crate::http::compression::NoTransform;
 use crate::http::event_stream::FollowerSlot;
 use crate::http::stopping::stopped;
@@ -212,6 +211,6 @@ impl Updates {
     /// Whether the principal still administers the hub.
     async fn may_go_on(&self) -> bool {
         let now = self.asked.hub.access.now(&self.asked.principal).await;
-        matches!(now, Ok(Some(principal)) if administers_server(&principal))
+        matches!(now, Ok(Some(principal)) if principal.administers())
     }
 }

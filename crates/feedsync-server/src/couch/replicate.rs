@@ -23,7 +23,6 @@ use super::server::new_id;
 use super::shown_replications::{sequence, shown};
 use super::{CouchRequest, Failure, database, json};
 use crate::access::Principal;
-use crate::access::databases::administers_server;
 use crate::access::databases::author;
 use crate::hub::Hub;
 
@@ -207,7 +206,7 @@ async fn rights_end(hub: &Hub, principal: &Principal) {
     loop {
         sleep(RIGHTS_INTERVAL).await;
         match hub.access.now(principal).await {
-            Ok(Some(principal)) if administers_server(&principal) => {}
+            Ok(Some(principal)) if principal.administers() => {}
             Ok(_) => return,
             // The store is away, and so are the databases.
             Err(_) => {}

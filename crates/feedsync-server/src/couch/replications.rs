@@ -20,9 +20,9 @@ pub(crate) struct RunningReplications(Arc<Mutex<BTreeMap<String, RunningReplicat
 
 /// A running replication.
 #[derive(Debug, Clone)]
-pub(super) struct RunningReplication {
-    pub(super) description: Description,
-    pub(super) progress: Arc<SharedProgress>,
+pub(crate) struct RunningReplication {
+    pub(crate) description: Description,
+    pub(crate) progress: Arc<SharedProgress>,
     /// Becomes true when it is to end.
     pub(super) stop: watch::Sender<bool>,
     outcome: watch::Receiver<Option<Ended>>,
@@ -30,28 +30,17 @@ pub(super) struct RunningReplication {
 
 /// Description of a replication for administrators, without credentials.
 #[derive(Debug, Clone)]
-pub(super) struct Description {
+pub(crate) struct Description {
     /// Its id, with the options that are part of it.
     pub(super) id: String,
-    pub(super) source: String,
-    pub(super) target: String,
-    /// User who started it.
-    pub(super) user: Option<String>,
-    /// Document of `_replicator` that describes it.
-    pub(super) document: Option<DocumentId>,
-    pub(super) is_continuous: bool,
-    pub(super) started: Moment,
-}
-
-/// A running replication as a page shows it.
-pub(crate) struct ShownReplication {
     pub(crate) source: String,
     pub(crate) target: String,
+    /// User who started it.
     pub(crate) user: Option<String>,
+    /// Document of `_replicator` that describes it.
+    pub(super) document: Option<DocumentId>,
     pub(crate) is_continuous: bool,
-    /// Number of documents that were written, and that the target refused.
-    pub(crate) written: u64,
-    pub(crate) failed: u64,
+    pub(super) started: Moment,
 }
 
 /// The entry of a running replication, until it is dropped.
@@ -99,24 +88,8 @@ impl RunningReplications {
     }
 
     /// All of them, in the order of their ids.
-    pub(super) fn all(&self) -> Vec<RunningReplication> {
+    pub(crate) fn all(&self) -> Vec<RunningReplication> {
         self.running().values().cloned().collect()
-    }
-
-    /// All of them, for a page.
-    pub(crate) fn shown(&self) -> Vec<ShownReplication> {
-        let shown = |running: RunningReplication| {
-            let (it, stats) = (running.description, running.progress.now().stats);
-            ShownReplication {
-                source: it.source,
-                target: it.target,
-                user: it.user,
-                is_continuous: it.is_continuous,
-                written: stats.written,
-                failed: stats.refused,
-            }
-        };
-        self.all().into_iter().map(shown).collect()
     }
 
     /// Waits until the replications that are running now have ended.

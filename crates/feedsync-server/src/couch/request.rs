@@ -24,7 +24,7 @@ use crate::hub::Hub;
 
 use super::failure::{self, Failure};
 use super::users::UserAccess;
-use crate::access::databases::{self, Need};
+use crate::access::databases;
 
 /// Maximum size, in bytes, of a JSON text that is parsed on the current thread.
 pub(super) const MAX_INLINE_JSON_BYTES: usize = 256 << 10;
@@ -55,18 +55,8 @@ impl CouchRequest {
         documents: Vec<NewDocument>,
         edits: Edits,
     ) -> Result<Written, Failure> {
-        // Most writes have no design document, and so do not need to know who administers the database.
-        let designs = documents.iter().any(|document| document.id.is_design());
-        let may_design = designs && self.may(database, Need::Administer).await?;
-        // Users whom documents add are recorded with their author.
-        let endpoint = self.call.endpoint_of(&self.hub, self.principal.user().cloned());
-        let writer = endpoint.documents_writer(self.author(may_design));
-        let written = writer.write(database, documents, edits).await;
-        if database.name.as_str() == DatabaseName::USERS {
-            // Passwords and roles have changed.
-            self.hub.access.forget();
-        }
-        Ok(written?)
+        let Self { hub, call, principal, .. } = self;
+        Ok(databases::write_documents(hub, call, principal, database, (documents, edits)).await?)
     }
 
     /// The user of the request, as functions see it.

@@ -7,7 +7,7 @@ use feedsync_store::{Database, StoreError, UserName};
 use super::users::UserAccess;
 use super::{CouchRequest, Failure, no_database};
 use crate::access::Principal;
-use crate::access::databases::{Need, administers_server, may_access};
+use crate::access::databases::{Need, may_access};
 use crate::configuration::UserRegistration;
 use crate::http::problem::Problem;
 
@@ -21,11 +21,11 @@ impl CouchRequest {
         if matches!(self.principal, Principal::Anonymous) && self.user_access == UserAccess::No {
             return Err(Problem::sign_in().into());
         }
-        if name.as_str() == DatabaseName::USERS {
-            self.hub.endpoint.create_users_database().await?;
-        }
-        let found = self.databases.database(name).await?;
-        let found = match found {
+        let found = match self.databases.database(name).await? {
+            None if name.as_str() == DatabaseName::USERS => {
+                self.hub.endpoint.create_users_database().await?;
+                self.databases.database(name).await?
+            }
             None => self.create_user_database(name).await?,
             found => found,
         };
@@ -95,7 +95,7 @@ impl CouchRequest {
 
     /// Refuses a principal that does not administer the hub.
     pub(super) fn check_administers_server(&self) -> Result<(), Failure> {
-        match administers_server(&self.principal) {
+        match self.principal.administers() {
             true => Ok(()),
             false => {
                 Err(RefusalKind::Unauthorized.with_reason("You are not a server admin.").into())

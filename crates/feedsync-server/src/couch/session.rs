@@ -15,6 +15,7 @@ use http::{HeaderValue, Method, StatusCode, header};
 
 use super::{CouchRequest, Failure, done, json};
 use crate::access::Principal;
+use crate::access::databases::author;
 use crate::access::session::{DatabaseCookie, database_cookies};
 use crate::http::media_types;
 use crate::http::problem::Problem;
@@ -45,7 +46,7 @@ pub(super) async fn answer(asked: &CouchRequest, body: Body) -> Result<Response,
 fn identity_response(asked: &CouchRequest) -> Response {
     let user = asked.principal.user();
     let name = user.map_or("null".to_owned(), |user| quoted(user.as_str()));
-    let roles = roles(&asked.principal);
+    let roles = asked.author(false).roles();
     let authenticated = match user {
         None => String::new(),
         Some(_) => format!(",\"authenticated\":\"{}\"", handler(asked)),
@@ -65,13 +66,6 @@ fn handler(asked: &CouchRequest) -> &'static str {
         && headers.contains_key(header::COOKIE)
         && !headers.contains_key("x-auth-token");
     if is_cookie { "cookie" } else { "default" }
-}
-
-/// The roles of a principal, as JSON.
-fn roles(principal: &Principal) -> String {
-    let administrator = principal.administers().then_some("_admin");
-    let roles = administrator.into_iter().chain(principal.database_roles().iter().map(|it| &**it));
-    format!("[{}]", roles.map(quoted).collect::<Vec<_>>().join(","))
 }
 
 /// Signs in with a name and a password, in a form or as JSON.
@@ -128,7 +122,7 @@ async fn sign_in(
 }
 
 fn begun(name: &str, principal: &Principal, cookies: Vec<HeaderValue>) -> Response {
-    let (name, roles) = (quoted(name), roles(principal));
+    let (name, roles) = (quoted(name), author(principal, false).roles());
     let text = format!("{{\"ok\":true,\"name\":{name},\"roles\":{roles}}}\n");
     with_cookies(json(StatusCode::OK, text), cookies)
 }

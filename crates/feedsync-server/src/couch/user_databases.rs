@@ -5,8 +5,7 @@ use feedsync_store::{Database, UserName};
 
 use super::rights::security_of;
 use super::{CouchRequest, Failure};
-use crate::access::databases::administers_server;
-use crate::access::{Principal, quotas};
+use crate::access::{Principal, hexadecimal, quotas};
 use crate::configuration::Switch;
 use crate::hub::Hub;
 
@@ -43,7 +42,7 @@ pub(super) fn is_of_another(hub: &Hub, principal: &Principal, name: &DatabaseNam
 
 fn is_user_or_administrator(principal: &Principal, owner: &UserName) -> bool {
     let user = principal.user().filter(|_| principal.is_unbounded());
-    user == Some(owner) || administers_server(principal)
+    user == Some(owner) || principal.administers()
 }
 
 /// The user whose database has this name, while databases of users are switched on.
@@ -52,14 +51,8 @@ fn owner_of(hub: &Hub, name: &DatabaseName) -> Option<UserName> {
 }
 
 fn owner(name: &DatabaseName) -> Option<UserName> {
-    let digits = name.as_str().strip_prefix(PREFIX)?.as_bytes();
-    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    let is_hexadecimal = |digit: &u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
-    if !digits.len().is_multiple_of(2) || !digits.iter().all(is_hexadecimal) {
-        return None;
-    }
-    let bytes: Option<Vec<u8>> = digits.chunks(2).map(byte).collect();
-    UserName::new(&String::from_utf8(bytes?).ok()?).ok()
+    let bytes = hexadecimal::bytes(name.as_str().strip_prefix(PREFIX)?)?;
+    UserName::new(&String::from_utf8(bytes).ok()?).ok()
 }
 
 #[cfg(test)]

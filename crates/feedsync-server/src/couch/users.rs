@@ -6,7 +6,6 @@ use http::Method;
 
 use super::{COPY, CouchRequest, Failure};
 use crate::access::Principal;
-use crate::access::databases::administers_server;
 use crate::configuration::UserRegistration;
 use crate::http::problem::Problem;
 use crate::hub::Hub;
@@ -43,7 +42,7 @@ impl UserAccess {
             false
                 if *method == Method::PUT
                     && hub.config.couch_users == UserRegistration::Anyone
-                    && !administers_server(principal) =>
+                    && !principal.administers() =>
             {
                 Self::Register
             }
@@ -63,12 +62,10 @@ pub(super) fn check_supported(hub: &Hub, name: &DatabaseName) -> Result<(), Fail
     Err(RefusalKind::NotImplemented.with_reason(reason).into())
 }
 
-/// Refuses to drop the database of users, and to open it to others.
-pub(super) fn check_changeable(name: &DatabaseName) -> Result<(), Failure> {
+/// Refuses to drop the database of users.
+pub(super) fn check_droppable(name: &DatabaseName) -> Result<(), Failure> {
     match name.as_str() == DatabaseName::USERS {
-        true => Err(RefusalKind::Forbidden
-            .with_reason("_users belongs to the server: it cannot be deleted or opened to others")
-            .into()),
+        true => Err(RefusalKind::Forbidden.with_reason("_users cannot be deleted").into()),
         false => Ok(()),
     }
 }

@@ -14,7 +14,6 @@ use feedsync_store::Database;
 use http::StatusCode;
 
 use crate::access::call::Call;
-use crate::access::databases::administers_server;
 use crate::http::problem::Problem;
 use crate::http::query::encoded;
 use crate::hub::Hub;
@@ -85,7 +84,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let next = after
         .filter(|_| !is_end)
         .map(|after| format!("{}/pages/databases?after={}", frame.root, encoded(after.as_str())));
-    let replications = match administers_server(&asked.call.principal) {
+    let replications = match asked.call.principal.administers() {
         true => replications(&asked.hub),
         false => Vec::new(),
     };
@@ -96,14 +95,15 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
 
 fn replications(hub: &Hub) -> Vec<Replication> {
     let mut all = Vec::new();
-    for running in hub.replications.shown() {
+    for running in hub.replications.all() {
+        let (it, stats) = (running.description, running.progress.now().stats);
         all.push(Replication {
-            source: running.source,
-            target: running.target,
-            user: running.user,
-            is_continuous: running.is_continuous,
-            written: running.written,
-            failed: running.failed,
+            source: it.source,
+            target: it.target,
+            user: it.user,
+            is_continuous: it.is_continuous,
+            written: stats.written,
+            failed: stats.refused,
         });
     }
     all

@@ -326,6 +326,52 @@ mod tests {
         assert!(keys.verify(&token, now()).is_ok());
     }
 
+    /// A key and signatures that OpenSSL made of the claims `{"sub":"anna","exp":1001}`.
+    #[test]
+    fn signatures_of_another_program_by_rsa_are_verified() {
+        let der = "MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAq1o3RcR+UsJd1cw8UZjuxB9NTzJtucrHytREwH2sqd\
+         fo6uZLs7uOM70EgohWMO6yGWTStUutgGgSXGtAKHeIMTQ3R81yaFhQQ6TmJ4r042R441rpo2JOdW7lYeOA3upx\
+         TyCvtR8TnBc+9i6mOOx3nIzvuXzTbax1JqauQj1urrK/1X+aBph30DSzXec+XF0Geha416hfHrQjVMjBdXSTr5\
+         sVfEHuhKeGMvDWZHwpotSI7woU/kqb/qfILJ0Sy7rM3jxkOSrxrpnemdxG6hKx1lcxF/HxhSs6W0vG0TCj7ZqK\
+         lioBQMnLf7HuZW0rZOF+gpI+C1clntnfenxJW+VfJQIDAQAB";
+        let keys = JwtKeys::parse(&format!(
+            "rsa:_default = -----BEGIN PUBLIC KEY-----\\n{der}\\n-----END PUBLIC KEY-----"
+        ));
+        let keys = keys.unwrap();
+        let claims = URL_SAFE_NO_PAD.encode(r#"{"sub":"anna","exp":1001}"#);
+        let signatures = [
+            (
+                "RS256",
+                "kQ1Oc19MvrYyGdB4pqzNxXb4yqQeIB9OCQvxC2EWi1LkfZvf7Dr9UVMp8lIdA_Bd_1fdCvL00pXpGoyQr7XsuJ\
+         YaUwvsxeOCIR_y0KzUNkko5sWdSBrjxTA0H0olE8q875EwU2T8AM2lCJHuLWb-LPUjItLxRqHtiGYVmRb8cm7G\
+         3IOJ-OCVrmLZ1r0IHlc1xqwEnMGGPrZQadt90saLcwCACcebtLlXbRXF1v1ZvQiZM_X1ubV6OBIJaMo8qStabk\
+         yRLOrZaK3zYoNxmLSwHGy83D0BMi7lSWD5mRrFXahpON8tLQrkSIOqp8g6WEYkZ_CJp1_IN97GdCgN2TvMFQ",
+            ),
+            (
+                "RS384",
+                "RXO2VFKmX0hYCMf309Bx_VAiDs9qp6vSmYeX8bgHAvgQ_FwoEJtaQ7fbBg0a4WD6bl6GPzSMqDCthy42MCw0Q5\
+         xbrioCJxy_mMYc16VZMKwOKpmzvgCfhr3UHtTeB9sC1XL6loVQwrmfyLeUoXLoZp_1UbQSu7j3AwBZuciE-YyG\
+         wIY8bF-0GleLfNMcJvOR4V_hvNoR_gH_zOeSTXRp1KJJSk7G7ppnEOMZEcdboFR2wRZkWdIEOVOBQngzUV624X\
+         Qro2gMKnfj8GmhOB0lQgPA958oPeSprvF3AbpfR9HM4pZeD4FyY5VKLt1OzltezI_IewjVRF3rpY_bIj4egA",
+            ),
+            (
+                "RS512",
+                "ARhhcP_s3ZvsgoqmWGwvv9TBXWtnoEsE42zWuu2Y8QM9QCK3TSYI4NL-ofneRoPLd90T-9UPMRNWs5gZ9rYmjJ\
+         VVIEt4dIbiJqap11dbaPIHnTzOYRIKqYopL9HLD2Ni0Rp1rUmTDpxZ9n-Vfj4QmeYLaKxzLVzX5sj0hNoPAlfo\
+         rCbFDq4dyFrqGl77AghsGq2fw9QFxMn715i_SOtgsoRqflgA6nE-w6YV1EM1AaYHTzFBft8B46HtTCwRr8LJUZ\
+         zFcexdVm8NJkvhmemzgNgAq2N1UovipFD4OKKmdlAvcDV7M1eRdO7a2-yMdWux37w9GXMaU09qw_q4NPXDZA",
+            ),
+        ];
+        for (name, signature) in signatures {
+            let header = URL_SAFE_NO_PAD.encode(format!(r#"{{"alg":"{name}"}}"#));
+            let token = format!("{header}.{claims}.{signature}");
+            assert_eq!(keys.verify(&token, now()).unwrap().user.as_str(), "anna", "{name}");
+            let other = URL_SAFE_NO_PAD.encode(r#"{"sub":"root","exp":1001}"#);
+            let forged = format!("{header}.{other}.{signature}");
+            assert!(keys.verify(&forged, now()).is_err(), "{name}");
+        }
+    }
+
     #[test]
     fn a_file_with_an_invalid_key_is_refused_by_its_line() {
         for (text, line, part) in [

@@ -6,6 +6,7 @@ use http::{HeaderMap, HeaderName};
 use ring::hmac;
 
 use super::{Assertion, unreserved};
+use crate::access::hexadecimal;
 
 /// Least size of the secret in bytes.
 pub(super) const MIN_SECRET_BYTES: usize = 16;
@@ -37,7 +38,7 @@ impl ProxySecret {
 
     fn assertion(&self, user: &str, headers: &HeaderMap) -> Result<Assertion, &'static str> {
         let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
-        let token = text(TOKEN).and_then(bytes).ok_or("a proxy has no token")?;
+        let token = text(TOKEN).and_then(hexadecimal::bytes).ok_or("a proxy has no token")?;
         // Both are in use; as a message authentication code, HMAC with SHA-1 is unbroken.
         let algorithms = [hmac::HMAC_SHA256, hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY];
         let fits = |algorithm| {
@@ -51,15 +52,6 @@ impl ProxySecret {
         let roles = unreserved(roles.map(|role| role.trim().to_owned()));
         Ok(Assertion { user, roles, expires: None })
     }
-}
-
-/// The bytes of hexadecimal digits.
-fn bytes(text: &str) -> Option<Vec<u8>> {
-    if !text.len().is_multiple_of(2) || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-        return None;
-    }
-    let pair = |at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
-    (0..text.len()).step_by(2).map(pair).collect()
 }
 
 #[cfg(test)]

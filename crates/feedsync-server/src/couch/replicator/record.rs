@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use feedsync_couch::{DocumentId, RefusalKind, Revision, SentAttachment, Submission, quoted};
-use feedsync_endpoint::documents::replicator::{COMPLETED, FAILED, STATE, with_members};
+use feedsync_couch::{Body, DocumentId, RefusalKind, Revision, SentAttachment, Submission, quoted};
+use feedsync_endpoint::documents::replicator::{COMPLETED, FAILED, STATE};
 use feedsync_endpoint::documents::validation::Author;
 use feedsync_endpoint::documents::{DocumentsError, Edits, NewDocument};
 use feedsync_formats::json::Node;
@@ -40,7 +40,7 @@ pub(super) async fn record(
         .chain(members.iter().map(|(name, value)| (*name, value.as_str())))
         .collect();
     let sent = Submission {
-        body: with_members(Node::root(&stored.text), |name| name.starts_with(PREFIX), &added),
+        body: Body::with_members(Node::root(&stored.text), |name| name.starts_with(PREFIX), &added),
         attachments: stored.attachments.iter().map(SentAttachment::stub_of).collect(),
         revision: Some(revision),
         ..Submission::default()

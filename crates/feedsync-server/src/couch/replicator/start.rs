@@ -19,7 +19,6 @@ use super::super::shown_replications::{sequence, time};
 use super::plan::{FinalOutcome, RunOutcome};
 use super::wanted::name;
 use crate::access::Principal;
-use crate::access::databases::administers_server;
 use crate::hub::Hub;
 
 /// Reads a document if this revision is its winner.
@@ -88,7 +87,7 @@ async fn principal(hub: &Hub, owner: Option<&str>) -> Result<Option<Principal>, 
         },
     };
     let Some(principal) = principal else { return Ok(None) };
-    Ok(hub.access.now(&principal).await?.filter(administers_server))
+    Ok(hub.access.now(&principal).await?.filter(Principal::administers))
 }
 
 fn crashed(failure: &Failure) -> RunOutcome {

@@ -7,7 +7,7 @@ use feedsync_endpoint::documents::{DocumentsError, Edits, NewDocument};
 use feedsync_store::{Database, Databases};
 
 use crate::access::call::Call;
-use crate::access::databases::{Need, author, may_access};
+use crate::access::databases::{Need, may_access, write_documents};
 use crate::access::{Principal, quotas};
 use crate::http::problem::Problem;
 use crate::hub::Hub;
@@ -48,16 +48,11 @@ impl DatabasesRequest {
 
     /// Whether the principal may use a database.
     pub(super) async fn may_use(&self, database: &Database) -> Result<bool, Problem> {
-        self.may(&self.call.principal, database, Need::Use).await
+        self.may(&self.call.principal, database).await
     }
 
-    async fn may(
-        &self,
-        principal: &Principal,
-        database: &Database,
-        need: Need,
-    ) -> Result<bool, Problem> {
-        Ok(may_access(&self.hub.endpoint, principal, database, need).await?)
+    async fn may(&self, principal: &Principal, database: &Database) -> Result<bool, Problem> {
+        Ok(may_access(&self.hub.endpoint, principal, database, Need::Use).await?)
     }
 
     /// The database that the address names. One that the principal may not use looks like one that does not exist.
@@ -77,19 +72,13 @@ impl DatabasesRequest {
     ) -> Result<(), WriteFailure> {
         let principal = self.hub.access.now(&self.call.principal).await?;
         let principal = principal.ok_or_else(Problem::sign_in)?;
-        if !self.may(&principal, database, Need::Use).await? {
+        if !self.may(&principal, database).await? {
             return Err(Problem::forbidden().into());
         }
         let bytes: usize = documents.iter().map(|document| document.sent.body.as_str().len()).sum();
         quotas::documents(&self.hub, &database.name, 0, bytes as u64).await?;
-        let may_design = self.may(&principal, database, Need::Administer).await?;
-        let endpoint = self.call.endpoint_of(&self.hub, principal.user().cloned());
-        let writer = endpoint.documents_writer(author(&principal, may_design));
-        let written = writer.write(database, documents, Edits::New).await;
-        // Documents of users change passwords and roles.
-        if database.name.is_system() {
-            self.hub.access.forget();
-        }
+        let change = (documents, Edits::New);
+        let written = write_documents(&self.hub, &self.call, &principal, database, change).await;
         match written {
             Ok(written) => Ok(written.into_iter().try_for_each(|one| one.map(drop))?),
             Err(DocumentsError::Refused(refusal)) => Err(refusal.into()),
