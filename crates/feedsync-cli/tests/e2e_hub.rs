@@ -2,8 +2,11 @@
 
 mod support;
 
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use support::{Hub, TestDirectory, has, output};
 
@@ -34,6 +37,29 @@ fn commands_and_a_running_hub_share_one_data_directory() {
     }
     desk.ok(&["collection", "create", "other"]);
     assert_eq!(desk.json(&["status"])["collections"].as_array().unwrap().len(), 2);
+}
+
+/// Whoever started a hub may stop reading what it prints.
+#[test]
+fn a_hub_goes_on_when_nobody_reads_its_output() {
+    let place = TestDirectory::new();
+    place.desk("desk");
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let listen = address.to_string();
+    let mut command = place.command(&["--data", "desk", "serve", "--listen", &listen]);
+    let mut hub = command.stdout(Stdio::piped()).spawn().unwrap();
+    drop(hub.stdout.take());
+    let begun = Instant::now();
+    while TcpStream::connect(address).is_err() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "it does not listen");
+        sleep(Duration::from_millis(20));
+    }
+    // It prints its addresses once it listens.
+    sleep(Duration::from_secs(1));
+    assert!(hub.try_wait().unwrap().is_none(), "it has ended");
+    assert!(TcpStream::connect(address).is_ok());
+    hub.kill().unwrap();
+    hub.wait().unwrap();
 }
 
 #[test]
