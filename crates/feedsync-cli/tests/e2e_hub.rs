@@ -158,12 +158,12 @@ fn watching_brings_changes_of_both_ends() {
     let mut watch = place.command(&arguments).stdout(Stdio::null()).spawn().unwrap();
     laptop.add("Milk", "x");
     let came = (0..600).any(|_| {
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        sleep(Duration::from_millis(50));
         hub_desk.state().len() == 1
     });
     hub_desk.add("Bread", "x");
     let back = (0..600).any(|_| {
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        sleep(Duration::from_millis(50));
         laptop.state().len() == 2
     });
     watch.kill().unwrap();
