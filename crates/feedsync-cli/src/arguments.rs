@@ -73,6 +73,8 @@ enum Command {
     Store(commands::store::Store),
     #[command(subcommand)]
     User(commands::user::User),
+    #[command(subcommand)]
+    Vault(commands::vault::Vault),
     Serve(commands::serve::Serve),
     Gateway(commands::gateway::Gateway),
     #[command(hide = true)]
@@ -140,6 +142,7 @@ impl Cli {
             Command::File(command) => command.run(json, &way).await,
             Command::Store(command) => command.run(&context()?).await,
             Command::User(command) => command.run(&context()?).await,
+            Command::Vault(command) => command.run(&context()?).await,
             Command::Serve(command) => command.run(&context()?).await,
             Command::Gateway(command) => command.run(&context()?).await,
             Command::Completions(command) => command.run(json, Self::command()),

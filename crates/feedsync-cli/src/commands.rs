@@ -29,3 +29,4 @@ pub(crate) mod store;
 pub(crate) mod sync;
 pub(crate) mod undelete;
 pub(crate) mod user;
+pub(crate) mod vault;

@@ -24,6 +24,7 @@ mod similar;
 mod source;
 mod store;
 mod values;
+mod vault;
 mod view;
 
 use std::num::NonZero;

@@ -61,7 +61,7 @@ pub use query::{Parameters, revisions, texts};
 pub use refusal::{Refusal, RefusalKind};
 pub use resource::Resource;
 pub use revision::{MAX_GENERATION, MAX_SIGNATURE_BYTES, Revision, RevisionError, Signature};
-pub use security::{DEFAULT_SECURITY, Security, without_user};
+pub use security::{DEFAULT_SECURITY, Security, security_of, without_user};
 #[cfg(feature = "queries")]
 pub use sort::{MAX_SORT_FIELDS, Sort, SortField};
 pub use tree::{BodyRef, Content, DamagedTree, Graft, Leaf, Path, PathError, Purged, Tree};

@@ -2,7 +2,7 @@
 
 use feedsync_formats::json::{Kind, Node};
 
-use crate::json::Json;
+use crate::json::{Json, quoted};
 use crate::query::texts;
 use crate::refusal::{Refusal, RefusalKind};
 
@@ -12,6 +12,13 @@ pub const DEFAULT_SECURITY: &str =
 
 /// Members that only the administrators of the server match.
 const CLOSED: &str = r#"{"names":[],"roles":["_admin"]}"#;
+
+/// A security object that names one user, as member and as administrator.
+pub fn security_of(user: &str) -> String {
+    let names = quoted(user);
+    let group = format!("{{\"names\":[{names}],\"roles\":[]}}");
+    format!("{{\"members\":{group},\"admins\":{group}}}")
+}
 
 /// The users and roles that a security object names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

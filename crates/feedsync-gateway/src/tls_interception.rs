@@ -10,6 +10,7 @@ mod client_hello;
 mod exemptions;
 mod hosts;
 mod leaves;
+mod signing;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,10 +20,11 @@ use rustls::ServerConfig;
 
 use crate::target::Authority;
 
-pub use authority::{AUTHORITY_LIFE, AuthorityCertificate};
+pub use authority::{AUTHORITY_LIFE, AuthorityCertificate, AuthorityPurpose};
 pub use authority_files::{CertificateAuthority, CertificateAuthorityError};
 pub use exemptions::{Exemption, ExemptionReason};
 pub use hosts::{PermittedHost, PermittedHostError};
+pub use signing::CertificateFiles;
 
 pub(crate) use client_hello::{Opening, Replayed};
 pub(crate) use exemptions::{Application, EXEMPTION};
@@ -44,7 +46,11 @@ struct Inner {
 impl TlsInterception {
     /// Opens the authority in the data directory of a gateway. Makes one if there is none, or if it has expired.
     pub fn open(data: &Path) -> Result<Self, CertificateAuthorityError> {
-        let authority = CertificateAuthority::open_or_create(data, SystemTime::now())?;
+        let authority = CertificateAuthority::open_or_create(
+            data,
+            (AuthorityPurpose::Gateway, &[]),
+            SystemTime::now(),
+        )?;
         let (leaves, exemptions) = (Leaves::default(), Exemptions::default());
         Ok(Self(Arc::new(Inner { authority, leaves, exemptions })))
     }

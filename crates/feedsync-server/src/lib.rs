@@ -37,4 +37,4 @@ pub use http::tls::CertificateError;
 pub use hub::HubParts;
 pub use router::router;
 pub use routes::rights;
-pub use serve::{ServeError, Serving, serve};
+pub use serve::{CertificateReload, ServeError, Serving, serve};

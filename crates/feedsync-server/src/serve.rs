@@ -79,7 +79,19 @@ impl ServeError {
 pub struct Serving {
     addresses: Vec<SocketAddr>,
     couch_addresses: Vec<SocketAddr>,
+    certificate: CertificateReload,
     task: JoinHandle<()>,
+}
+
+/// Reads the files of the certificate of a hub again.
+#[derive(Debug, Clone)]
+pub struct CertificateReload(Option<Arc<Certificate>>);
+
+impl CertificateReload {
+    /// Reads them, for connections made from now on. On an error nothing changes.
+    pub fn reload(&self) -> Result<(), CertificateError> {
+        self.0.as_ref().map_or(Ok(()), |certificate| certificate.reload())
+    }
 }
 
 impl Serving {
@@ -96,6 +108,16 @@ impl Serving {
     /// Addresses at whose root databases are served.
     pub fn couch_addresses(&self) -> &[SocketAddr] {
         &self.couch_addresses
+    }
+
+    /// Whether it encrypts connections itself.
+    pub fn is_encrypted(&self) -> bool {
+        self.certificate.0.is_some()
+    }
+
+    /// How to have it read the files of its certificate again.
+    pub fn certificate_reload(&self) -> CertificateReload {
+        self.certificate.clone()
     }
 
     /// Waits until it has stopped and its connections are closed.
@@ -136,8 +158,9 @@ pub async fn serve(
             io::Error::new(io::ErrorKind::InvalidInput, "no address to listen on is configured");
         return Err(ServeError::Listen { address, source });
     }
+    let reload = CertificateReload(certificate.clone());
     let task = tokio::spawn(run(listeners, certificate, served, config, shutdown));
-    Ok(Serving { addresses, couch_addresses, task })
+    Ok(Serving { addresses, couch_addresses, certificate: reload, task })
 }
 
 /// A listening socket.

@@ -25,12 +25,15 @@ use crate::signals::stop_requested;
 use crate::source::NetworkAccess;
 
 mod settings;
+mod vault;
 
 use settings::SettingFlags;
+use vault::{Announcement, ServedVault};
 
 const EXAMPLES: &str = "\
 Examples:
   feedsync serve
+  feedsync serve --vault notes --listen 0.0.0.0:4287
   feedsync --data ~/hub serve --listen 127.0.0.1:8080
   feedsync serve --config /etc/feedsync.toml
   feedsync serve --limits-body-bytes '4 MiB' --log-level debug
@@ -53,6 +56,10 @@ pub(crate) struct Serve {
     /// Configuration file [default: feedsync.toml in the data directory, if it exists]
     #[arg(long, value_name = "FILE", env = "FEEDSYNC_CONFIG", hide_env = true)]
     config: Option<PathBuf>,
+    /// Create this vault of notes unless it exists, and print the Setup URI of its first device for the Obsidian plugin
+    /// Self-hosted LiveSync. A hub that listens on the network without a certificate makes one, which devices must trust
+    #[arg(long, value_name = "NAME")]
+    vault: Option<String>,
     /// Print all settings with their effective values as a configuration file, and exit
     #[arg(long)]
     print_config: bool,
@@ -62,7 +69,7 @@ pub(crate) struct Serve {
 
 impl Serve {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
-        let config = self.configure(context)?;
+        let mut config = self.configure(context)?;
         if self.print_config {
             return output::print(&configuration::as_toml(&config));
         }
@@ -71,8 +78,15 @@ impl Serve {
             config.store.clone().unwrap_or_else(|| StoreAddress::Sqlite(context.data.clone()));
         // This is checked before the store is created: a store that does not exist has no user.
         let refused = ServeError::without_user(&config).map(Failure::refused);
+        // A vault brings the first users.
+        let refused = refused.filter(|_| self.vault.is_none());
         let home = context.open_or_init(&address, refused.map_or(Ok(()), Err)).await?;
         let name = home.endpoint.identity().await?.name;
+        let vault = match &self.vault {
+            Some(vault) => Some(ServedVault::open(context, &home, vault, &mut config).await?),
+            None => None,
+        };
+        let public_base = config.public_base.as_ref().map(ToString::to_string);
         let scheme = if config.tls.certificate.is_some() { "https" } else { "http" };
         // Errors in the logins are reported before the first response is sent.
         let proxy = config.proxy.clone();
@@ -100,7 +114,15 @@ impl Serve {
             _ => Failure::store(error),
         })?;
         let _announced = announce(&serving, &proof);
-        match print_addresses(context, &home.place, scheme, name.as_str(), &serving) {
+        let announced = match &vault {
+            Some(vault) => {
+                let base = public_base.as_deref();
+                Some(vault.announcement((context, &home), &serving, base).await?)
+            }
+            None => None,
+        };
+        let names = (&*home.place, scheme, name.as_str());
+        match print_addresses(context, names, &serving, announced.as_ref()) {
             // Whoever started the hub has read enough; the hub goes on.
             Ok(()) | Err(Failure::Closed) => {}
             Err(failure) => return Err(failure),
@@ -111,10 +133,13 @@ impl Serve {
         let reading = tokio::spawn(subscriptions.run());
         dropped::sweep(&context.data);
         let feeds = tokio::spawn(newsreading.run(home.endpoint.clone(), kept));
+        let certificate = vault.and_then(ServedVault::into_certificate);
+        let renewal = tokio::spawn(ServedVault::renew(certificate, serving.certificate_reload()));
         let finished = serving.finished().await;
         // Stored items of a feed that is being read stay; the rest is read later.
         reading.abort();
         feeds.abort();
+        renewal.abort();
         finished.map_err(Failure::store)
     }
 
@@ -189,10 +214,9 @@ fn newsreading(
 /// Prints the addresses of the hub, and what to do next.
 fn print_addresses(
     context: &Context,
-    place: &str,
-    scheme: &str,
-    name: &str,
+    (place, scheme, name): (&str, &str, &str),
     serving: &Serving,
+    vault: Option<&Announcement>,
 ) -> Result<(), Failure> {
     let addresses: Vec<String> =
         serving.addresses().iter().map(|address| format!("{scheme}://{address}")).collect();
@@ -204,14 +228,20 @@ fn print_addresses(
         if !couch.is_empty() {
             all["couch_urls"] = json!(couch);
         }
+        if let Some(vault) = vault {
+            all["vault"] = vault.json.clone();
+        }
         return output::json(&all);
     }
     let listening = addresses.iter().map(|url| format!("{BOLD}listening on {url}/{BOLD:#}\n"));
     let databases = couch.iter().map(|url| format!("{BOLD}databases at {url}/{BOLD:#}\n"));
     let listening: String = listening.chain(databases).collect();
+    let (text, more) = match vault {
+        Some(vault) => (&*vault.text, "\nStop with Ctrl-C.\n".to_owned()),
+        None => ("\n", next_steps(context, address)),
+    };
     output::print(&format!(
-        "{BOLD}feedsync{BOLD:#} serves the endpoint {name} of {place}\n{listening}\n{}",
-        next_steps(context, address)
+        "{BOLD}feedsync{BOLD:#} serves the endpoint {name} of {place}\n{listening}{text}{more}"
     ))
 }
 

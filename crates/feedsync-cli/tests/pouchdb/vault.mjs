@@ -41,8 +41,9 @@ export class Device {
   /** Encrypts if a `passphrase` is given. Without an `origin`, it sends requests as a native client. */
   constructor(place, options = {}) {
     const { origin = ORIGINS[0], user = 'ann', size = 500, url = place.url, headers } = options;
+    const { password = PASSWORD } = options;
     Object.assign(this, { place, origin, size, url, passphrase: options.passphrase });
-    const login = Buffer.from(`${user}:${PASSWORD}`).toString('base64');
+    const login = Buffer.from(`${user}:${password}`).toString('base64');
     this.headers = { authorization: `Basic ${login}`, ...headers };
     this.id = randomBytes(8).toString('hex');
     this.local = place.local();

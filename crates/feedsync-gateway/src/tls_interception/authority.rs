@@ -17,14 +17,51 @@ use x509_cert::ext::pkix;
 
 use super::hosts::{self, PermittedHost};
 
-/// Life of an authority.
-pub const AUTHORITY_LIFE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+/// Life of an authority of a gateway.
+pub const AUTHORITY_LIFE: Duration = Duration::from_secs(365 * DAY);
+
+const DAY: u64 = 24 * 60 * 60;
 
 /// Time before its creation from which a certificate is valid, for clocks that are late.
 pub(super) const BACKDATED: Duration = Duration::from_secs(60 * 60);
 
-/// Part of the name that tells a person what the authority is.
-const ORGANIZATION: &str = "feedsync, for one user on this machine";
+/// Purpose of an authority.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuthorityPurpose {
+    /// Interception of the https of applications by a gateway.
+    Gateway,
+    /// Certificates of a hub, which devices of several people trust. It should be limited to the names of the hub.
+    Hub,
+}
+
+impl AuthorityPurpose {
+    const ALL: [Self; 2] = [Self::Gateway, Self::Hub];
+
+    /// Life of an authority.
+    fn life(self) -> Duration {
+        match self {
+            Self::Gateway => AUTHORITY_LIFE,
+            // Trusting it anew is work on every device.
+            Self::Hub => Duration::from_secs(10 * 365 * DAY),
+        }
+    }
+
+    /// Part of the name that tells a person what the authority is.
+    fn organization(self) -> &'static str {
+        match self {
+            Self::Gateway => "feedsync, for one user on this machine",
+            Self::Hub => "feedsync, for the devices of a hub",
+        }
+    }
+
+    /// Beginning of the common name.
+    fn program(self) -> &'static str {
+        match self {
+            Self::Gateway => "feedsync gateway",
+            Self::Hub => "feedsync hub",
+        }
+    }
+}
 
 const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
 const ORGANIZATION_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.10");
@@ -32,6 +69,7 @@ const ORGANIZATION_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.
 /// Certificate of an authority: what an application must trust.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthorityCertificate {
+    purpose: AuthorityPurpose,
     der: Vec<u8>,
     public_key: Vec<u8>,
     name: String,
@@ -43,15 +81,17 @@ pub struct AuthorityCertificate {
 impl AuthorityCertificate {
     /// Makes a key and a certificate that is signed with it.
     pub(super) fn create(
+        purpose: AuthorityPurpose,
         only: &[PermittedHost],
         now: SystemTime,
     ) -> Result<(Self, KeyPair), rcgen::Error> {
         let key = KeyPair::generate()?;
         let unique = hex(&Sha256::digest(key.der_bytes())[..4]);
         let mut params = CertificateParams::default();
-        set_life(&mut params, now - BACKDATED, now + AUTHORITY_LIFE);
+        set_life(&mut params, now - BACKDATED, now + purpose.life());
         let end = params.not_after.date();
-        params.distinguished_name = name(&format!("feedsync gateway until {end} {unique}"));
+        let common = format!("{} until {end} {unique}", purpose.program());
+        params.distinguished_name = name(purpose, &common);
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
@@ -70,10 +110,12 @@ impl AuthorityCertificate {
         let constraints = constraints.map_err(|_| "its name constraints are invalid")?;
         let only = hosts::permitted(constraints.map(|(_, it)| it));
         let key = &parts.subject_public_key_info;
+        let (purpose, name) = named(&parts.subject).ok_or("its name is not one of feedsync")?;
         Ok(Self {
+            purpose,
             der: der.to_owned(),
             public_key: key.to_der().map_err(|_| "its key is invalid")?,
-            name: common_name(&parts.subject).ok_or("its name is not one of feedsync")?,
+            name,
             not_before: parts.validity.not_before.to_system_time(),
             not_after: parts.validity.not_after.to_system_time(),
             only: only.ok_or("its name constraints are not those of feedsync")?,
@@ -83,8 +125,14 @@ impl AuthorityCertificate {
     /// Whether a certificate is that of an authority of a gateway: this one, an earlier one, or one of another data
     /// directory.
     pub(crate) fn is_of_gateway(der: &[u8]) -> bool {
-        Certificate::from_der(der)
-            .is_ok_and(|certificate| common_name(&certificate.tbs_certificate.subject).is_some())
+        let read = Certificate::from_der(der).ok();
+        let purpose = read.and_then(|it| named(&it.tbs_certificate.subject)).map(|(it, _)| it);
+        purpose == Some(AuthorityPurpose::Gateway)
+    }
+
+    /// Purpose of the authority.
+    pub fn purpose(&self) -> AuthorityPurpose {
+        self.purpose
     }
 
     /// The certificate in DER.
@@ -94,14 +142,7 @@ impl AuthorityCertificate {
 
     /// The certificate in PEM.
     pub fn pem(&self) -> String {
-        let mut text = "-----BEGIN CERTIFICATE-----\n".to_owned();
-        let encoded = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &self.der);
-        for line in encoded.as_bytes().chunks(64) {
-            text.push_str(&String::from_utf8_lossy(line));
-            text.push('\n');
-        }
-        text.push_str("-----END CERTIFICATE-----\n");
-        text
+        pem(&self.der)
     }
 
     /// SHA-256 of the certificate, as pairs of hexadecimal digits with colons between them.
@@ -145,21 +186,21 @@ impl AuthorityCertificate {
     /// Parameters of the certificate that issuing needs: its name, exactly as in the certificate.
     pub(super) fn issuing(&self) -> CertificateParams {
         let mut params = CertificateParams::default();
-        params.distinguished_name = name(&self.name);
+        params.distinguished_name = name(self.purpose, &self.name);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
         params
     }
 }
 
-fn name(common: &str) -> DistinguishedName {
+fn name(purpose: AuthorityPurpose, common: &str) -> DistinguishedName {
     let mut name = DistinguishedName::new();
-    name.push(DnType::OrganizationName, ORGANIZATION);
+    name.push(DnType::OrganizationName, purpose.organization());
     name.push(DnType::CommonName, common);
     name
 }
 
-/// Common name of a subject that [`name`] made.
-fn common_name(subject: &x509_cert::name::Name) -> Option<String> {
+/// Purpose and common name of a subject that [`name`] made.
+fn named(subject: &x509_cert::name::Name) -> Option<(AuthorityPurpose, String)> {
     let mut found = (None, None);
     for attribute in subject.0.iter().flat_map(|set| set.0.iter()) {
         let value = &attribute.value;
@@ -173,7 +214,10 @@ fn common_name(subject: &x509_cert::name::Name) -> Option<String> {
             _ => return None,
         }
     }
-    found.0.filter(|_| found.1.as_deref() == Some(ORGANIZATION))
+    let purpose = AuthorityPurpose::ALL
+        .into_iter()
+        .find(|purpose| found.1.as_deref() == Some(purpose.organization()))?;
+    Some((purpose, found.0?))
 }
 
 /// Sets the life of a certificate, in whole seconds.
@@ -182,6 +226,18 @@ pub(super) fn set_life(params: &mut CertificateParams, start: SystemTime, end: S
     let seconds = |time: SystemTime| time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     params.not_before = epoch + Duration::from_secs(seconds(start));
     params.not_after = epoch + Duration::from_secs(seconds(end));
+}
+
+/// A certificate in PEM.
+pub(super) fn pem(der: &[u8]) -> String {
+    let mut text = "-----BEGIN CERTIFICATE-----\n".to_owned();
+    let encoded = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, der);
+    for line in encoded.as_bytes().chunks(64) {
+        text.push_str(&String::from_utf8_lossy(line));
+        text.push('\n');
+    }
+    text.push_str("-----END CERTIFICATE-----\n");
+    text
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use feedsync_store::owned;
-use rcgen::{CertificateParams, Issuer, KeyPair};
+use rcgen::{Issuer, KeyPair};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use super::authority::AuthorityCertificate;
+use super::authority::{AuthorityCertificate, AuthorityPurpose};
 use super::hosts::PermittedHost;
 use crate::private_file;
 
@@ -27,7 +27,7 @@ const MAX_FILE_BYTES: u64 = 64 << 10;
 /// An authority with its key. The key is never shown in debug output.
 pub struct CertificateAuthority {
     certificate: AuthorityCertificate,
-    issuer: Issuer<'static, KeyPair>,
+    pub(super) issuer: Issuer<'static, KeyPair>,
 }
 
 /// Reason why there is no usable authority.
@@ -44,7 +44,8 @@ pub enum CertificateAuthorityError {
     },
     /// A file has other contents than the gateway wrote.
     #[error(
-        "cannot use the certificate authority in {path}: {fault}. Remove it with `feedsync gateway ca remove`",
+        "cannot use the certificate authority in {path}: {fault}. Remove it with `feedsync gateway ca remove`; \
+         that of a hub, by removing the directory of this file",
         path = path.display()
     )]
     Invalid {
@@ -56,7 +57,8 @@ pub enum CertificateAuthorityError {
     /// Other users of the machine may have read the key.
     #[error(
         "other users of this machine can read {path}, the key of the certificate authority. Remove the \
-         authority with `feedsync gateway ca remove`, and trust the new one",
+         authority with `feedsync gateway ca remove` (that of a hub, by removing the directory of this file), and \
+         trust the new one",
         path = path.display()
     )]
     Exposed {
@@ -66,26 +68,34 @@ pub enum CertificateAuthorityError {
     /// There is an authority already.
     #[error("there is a certificate authority already: {0}")]
     Exists(String),
+    /// The authority is limited to other hosts.
+    #[error("the certificate authority is not good for {0}")]
+    NotPermitted(String),
     /// A certificate cannot be made.
     #[error("cannot make a certificate: {0}")]
     Make(#[from] rcgen::Error),
 }
 
 impl CertificateAuthority {
-    /// Opens the authority in a data directory. Makes one if there is none, or if it has expired.
-    pub fn open_or_create(data: &Path, now: SystemTime) -> Result<Self, CertificateAuthorityError> {
+    /// Opens the authority in a data directory. Makes one if there is none, or if it has expired: for a purpose, and
+    /// limited to these hosts.
+    pub fn open_or_create(
+        data: &Path,
+        (purpose, only): (AuthorityPurpose, &[PermittedHost]),
+        now: SystemTime,
+    ) -> Result<Self, CertificateAuthorityError> {
         match Self::certificate_in(data)? {
-            None => Self::make(data, &[], now),
+            None => Self::make(data, (purpose, only), now),
             // Nothing accepts it any more, so that nobody loses a trusted authority.
             Some(certificate) if certificate.not_after() <= now => {
                 tracing::warn!(name = certificate.name(), "the certificate authority has expired");
-                Self::make(data, certificate.only(), now)
+                Self::make(data, (certificate.purpose(), certificate.only()), now)
             }
             Some(certificate) => Self::open(data, certificate),
         }
     }
 
-    /// Makes an authority that is limited to these hosts, or to none without hosts. Fails if there is one that has
+    /// Makes an authority of a gateway that is limited to these hosts, or to none without hosts. Fails if there is one that has
     /// not expired.
     pub fn create(
         data: &Path,
@@ -96,7 +106,7 @@ impl CertificateAuthority {
             Some(certificate) if certificate.not_after() > now => {
                 Err(CertificateAuthorityError::Exists(certificate.name().to_owned()))
             }
-            _ => Self::make(data, only, now),
+            _ => Self::make(data, (AuthorityPurpose::Gateway, only), now),
         }
     }
 
@@ -114,7 +124,12 @@ impl CertificateAuthority {
 
     /// Path of the certificate in a data directory.
     pub fn certificate_path(data: &Path) -> PathBuf {
-        data.join(DIRECTORY).join(CERTIFICATE)
+        Self::directory(data).join(CERTIFICATE)
+    }
+
+    /// Directory of the authority within a data directory.
+    pub fn directory(data: &Path) -> PathBuf {
+        data.join(DIRECTORY)
     }
 
     /// Removes the key and the certificate from a data directory; returns whether there was one of them.
@@ -140,21 +155,12 @@ impl CertificateAuthority {
         &self.certificate
     }
 
-    /// Signs a certificate of a host.
-    pub(super) fn sign(
-        &self,
-        params: &CertificateParams,
-        key: &KeyPair,
-    ) -> Result<CertificateDer<'static>, rcgen::Error> {
-        params.signed_by(key, &self.issuer).map(Into::into)
-    }
-
     fn make(
         data: &Path,
-        only: &[PermittedHost],
+        (purpose, only): (AuthorityPurpose, &[PermittedHost]),
         now: SystemTime,
     ) -> Result<Self, CertificateAuthorityError> {
-        let (certificate, key) = AuthorityCertificate::create(only, now)?;
+        let (certificate, key) = AuthorityCertificate::create(purpose, only, now)?;
         let directory = data.join(DIRECTORY);
         owned::make_directory(&directory).map_err(failed(&directory))?;
         restrict(&directory).map_err(failed(&directory))?;
@@ -167,7 +173,8 @@ impl CertificateAuthority {
         owned::sync_directory(&directory).map_err(failed(&directory))?;
         tracing::info!(
             name = certificate.name(),
-            "made a certificate authority: applications must trust it, see `feedsync gateway ca trust-help`"
+            "made a certificate authority, which applications must trust; see `feedsync gateway ca trust-help`, or \
+             `feedsync vault trust-help` for a hub"
         );
         let issuer = Issuer::new(certificate.issuing(), key);
         Ok(Self { certificate, issuer })
@@ -247,6 +254,8 @@ mod tests {
     use super::*;
     use crate::tls_interception::AUTHORITY_LIFE;
 
+    const GATEWAY: (AuthorityPurpose, &[PermittedHost]) = (AuthorityPurpose::Gateway, &[]);
+
     fn name(authority: &CertificateAuthority) -> &str {
         authority.certificate().name()
     }
@@ -255,13 +264,13 @@ mod tests {
     fn the_authority_stays_the_same_until_it_expires() {
         let data = tempfile::tempdir().unwrap();
         let now = SystemTime::now();
-        let first = CertificateAuthority::open_or_create(data.path(), now).unwrap();
-        let again = CertificateAuthority::open_or_create(data.path(), now).unwrap();
+        let first = CertificateAuthority::open_or_create(data.path(), GATEWAY, now).unwrap();
+        let again = CertificateAuthority::open_or_create(data.path(), GATEWAY, now).unwrap();
         assert_eq!(first.certificate(), again.certificate());
         let made = CertificateAuthority::create(data.path(), &[], now);
         assert!(matches!(made, Err(CertificateAuthorityError::Exists(_))));
         let later = now + AUTHORITY_LIFE + Duration::from_secs(1);
-        let renewed = CertificateAuthority::open_or_create(data.path(), later).unwrap();
+        let renewed = CertificateAuthority::open_or_create(data.path(), GATEWAY, later).unwrap();
         assert_ne!(name(&first), name(&renewed));
         assert!(CertificateAuthority::remove(data.path()).unwrap());
         assert!(!CertificateAuthority::remove(data.path()).unwrap());
@@ -278,12 +287,12 @@ mod tests {
         let directory = data.path().join(DIRECTORY);
         fs::create_dir(&directory).unwrap();
         fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
-        CertificateAuthority::open_or_create(data.path(), now).unwrap();
+        CertificateAuthority::open_or_create(data.path(), GATEWAY, now).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         let key = directory.join(KEY);
         assert_eq!((mode(&directory), mode(&key)), (0o700, 0o600));
         fs::set_permissions(&key, fs::Permissions::from_mode(0o640)).unwrap();
-        let opened = CertificateAuthority::open_or_create(data.path(), now);
+        let opened = CertificateAuthority::open_or_create(data.path(), GATEWAY, now);
         assert!(matches!(opened, Err(CertificateAuthorityError::Exposed { .. })), "{opened:?}");
     }
 
@@ -291,7 +300,7 @@ mod tests {
     fn debug_output_does_not_have_the_key() {
         let data = tempfile::tempdir().unwrap();
         let authority =
-            CertificateAuthority::open_or_create(data.path(), SystemTime::now()).unwrap();
+            CertificateAuthority::open_or_create(data.path(), GATEWAY, SystemTime::now()).unwrap();
         let key = fs::read_to_string(data.path().join(DIRECTORY).join(KEY)).unwrap();
         let secret = key.lines().nth(1).unwrap();
         assert!(!format!("{authority:?}").contains(secret));
@@ -303,7 +312,7 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let now = SystemTime::now();
         let other = tempfile::tempdir().unwrap();
-        CertificateAuthority::open_or_create(other.path(), now).unwrap();
+        CertificateAuthority::open_or_create(other.path(), GATEWAY, now).unwrap();
         let file = |data: &Path, name: &str| data.join(DIRECTORY).join(name);
         let foreign_key = fs::read(file(other.path(), KEY)).unwrap();
         let foreign = rcgen::generate_simple_self_signed(vec!["a.example".to_owned()]).unwrap();
@@ -316,9 +325,9 @@ mod tests {
             (KEY, foreign_key, "not that of the certificate"),
         ] {
             CertificateAuthority::remove(data.path()).unwrap();
-            CertificateAuthority::open_or_create(data.path(), now).unwrap();
+            CertificateAuthority::open_or_create(data.path(), GATEWAY, now).unwrap();
             fs::write(file(data.path(), name), &bytes).unwrap();
-            let opened = CertificateAuthority::open_or_create(data.path(), now);
+            let opened = CertificateAuthority::open_or_create(data.path(), GATEWAY, now);
             let error = opened.unwrap_err().to_string();
             assert!(error.contains(fault) && error.contains(name), "{fault}: {error}");
             assert_eq!(fs::read(file(data.path(), name)).unwrap(), bytes);

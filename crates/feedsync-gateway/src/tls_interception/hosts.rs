@@ -44,6 +44,11 @@ impl fmt::Display for PermittedHost {
 }
 
 impl PermittedHost {
+    /// The host.
+    pub(super) fn host(&self) -> &Host {
+        &self.0
+    }
+
     /// Whether it includes a host.
     pub(super) fn includes(&self, host: &Host) -> bool {
         match (&self.0, host) {

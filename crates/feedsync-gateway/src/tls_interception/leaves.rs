@@ -1,21 +1,15 @@
 //! Certificates of hosts, which live for a day and exist in memory only.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use quick_cache::sync::Cache;
-use rcgen::string::Ia5String;
-use rcgen::{
-    CertificateParams, DistinguishedName, ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose,
-    SanType,
-};
+use rcgen::KeyPair;
 use rustls::ServerConfig;
 use rustls::crypto::ring;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use url::Host;
 
-use super::authority::{BACKDATED, set_life};
 use super::authority_files::CertificateAuthority;
 
 /// Life of a certificate.
@@ -84,7 +78,7 @@ fn leaf(
     now: SystemTime,
 ) -> Result<ServerConfig, LeafError> {
     let key = KeyPair::generate()?;
-    let signed = signed(authority, host, &key, now)?;
+    let signed = authority.sign_hosts(std::slice::from_ref(host), &key, (now, LIFE))?;
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
@@ -94,35 +88,11 @@ fn leaf(
     Ok(config)
 }
 
-/// Signs a certificate for exactly one host.
-fn signed(
-    authority: &CertificateAuthority,
-    host: &Host,
-    key: &KeyPair,
-    now: SystemTime,
-) -> Result<CertificateDer<'static>, rcgen::Error> {
-    let mut params = CertificateParams::default();
-    params.distinguished_name = DistinguishedName::new();
-    params.subject_alt_names = vec![match host {
-        Host::Domain(name) => SanType::DnsName(Ia5String::try_from(name.as_str())?),
-        Host::Ipv4(ip) => SanType::IpAddress(IpAddr::V4(*ip)),
-        Host::Ipv6(ip) => SanType::IpAddress(IpAddr::V6(*ip)),
-    }];
-    params.is_ca = IsCa::ExplicitNoCa;
-    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    params.use_authority_key_identifier_extension = true;
-    let certificate = authority.certificate();
-    let (start, end) = (now - BACKDATED, now + LIFE);
-    set_life(&mut params, start.max(certificate.not_before()), end.min(certificate.not_after()));
-    authority.sign(&params, key)
-}
-
 #[cfg(test)]
 mod tests {
     use rustls::client::WebPkiServerVerifier;
     use rustls::client::danger::ServerCertVerifier as _;
-    use rustls::pki_types::{ServerName, UnixTime};
+    use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
     use rustls::{CertificateError, Error, RootCertStore};
 
     use super::*;
@@ -141,8 +111,8 @@ mod tests {
         wanted: &str,
         now: SystemTime,
     ) -> Result<(), Error> {
-        let leaf =
-            signed(authority, &Host::parse(host).unwrap(), &KeyPair::generate().unwrap(), now);
+        let key = KeyPair::generate().unwrap();
+        let leaf = authority.sign_hosts(&[Host::parse(host).unwrap()], &key, (now, LIFE));
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from(authority.certificate().der().to_vec())).unwrap();
         let provider = Arc::new(ring::default_provider());

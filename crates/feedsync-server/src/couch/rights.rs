@@ -1,8 +1,8 @@
 //! Checks of the access rights of a request, and the response to a refusal.
 
-use feedsync_couch::{DatabaseName, Refusal, RefusalKind, quoted};
+use feedsync_couch::{DatabaseName, Refusal, RefusalKind, security_of};
 use feedsync_endpoint::bridge::BridgeStatus;
-use feedsync_store::{Database, StoreError, UserName};
+use feedsync_store::{Database, StoreError};
 
 use super::users::UserAccess;
 use super::{CouchRequest, Failure, no_database};
@@ -111,20 +111,12 @@ impl CouchRequest {
     }
 }
 
-/// `_security` that names one user.
-pub(super) fn security_of(user: &UserName) -> String {
-    let names = quoted(user.as_str());
-    format!(
-        "{{\"members\":{{\"names\":[{names}],\"roles\":[]}},\"admins\":{{\"names\":[{names}],\"roles\":[]}}}}"
-    )
-}
-
 /// Initial `_security` of a new database: it names its creator, if the creator is a user.
 pub(super) fn initial_security(name: &DatabaseName, creator: &Principal) -> Option<String> {
     if name.as_str() == DatabaseName::REPLICATOR {
         return Some(ADMINISTRATORS_ONLY.to_owned());
     }
-    creator.user().map(security_of)
+    creator.user().map(|user| security_of(user.as_str()))
 }
 
 /// `_security` of the database of replications, as in CouchDB.

@@ -1,9 +1,8 @@
 //! Databases of users: one for each, which is created when it is first used.
 
-use feedsync_couch::DatabaseName;
+use feedsync_couch::{DatabaseName, security_of};
 use feedsync_store::{Database, UserName};
 
-use super::rights::security_of;
 use super::{CouchRequest, Failure};
 use crate::access::{Principal, hexadecimal, quotas};
 use crate::configuration::Switch;
@@ -29,7 +28,7 @@ impl CouchRequest {
         if self.databases.database(name).await?.is_none() {
             quotas::databases(&self.hub, &self.principal).await?;
         }
-        self.databases.create_database(name, Some(security_of(&owner))).await?;
+        self.databases.create_database(name, Some(security_of(owner.as_str()))).await?;
         self.databases.charge(name, &user.id).await?;
         Ok(self.databases.database(name).await?)
     }
