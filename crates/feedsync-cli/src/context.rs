@@ -19,7 +19,7 @@ use crate::source::NetworkAccess;
 use crate::store::{self, OpenStore};
 
 /// Name of the configuration file in a data directory.
-const CONFIGURATION: &str = "feedsync.toml";
+pub(crate) const CONFIGURATION: &str = "feedsync.toml";
 
 /// Global options after parsing.
 #[derive(Debug, Clone)]

@@ -323,6 +323,11 @@ pub(crate) fn sweep(data: &Path) {
     }
 }
 
+/// Directory of dropped collections within a data directory.
+pub(crate) fn directory(data: &Path) -> PathBuf {
+    data.join(DIRECTORY)
+}
+
 fn directories(data: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(data.join(DIRECTORY)).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()

@@ -36,7 +36,7 @@ pub(crate) struct Vault {
     pub(crate) user: UserName,
 }
 
-/// What was made for a vault.
+/// Result of creating a vault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Made {
     /// Whether the hub got its first user, an administrator.
@@ -56,7 +56,7 @@ pub(crate) struct DeviceLink {
 pub(crate) enum NotesPassphrase {
     /// A new one, for the first device.
     New,
-    /// That of the other devices.
+    /// The passphrase of the other devices.
     Given(String),
     /// Notes are not encrypted.
     None,
@@ -68,7 +68,7 @@ pub(crate) fn below(base: &str) -> String {
 }
 
 impl Made {
-    /// What the person who created a vault has to know besides.
+    /// Text for the person who created a vault.
     pub(crate) fn text(self, context: &Context) -> String {
         if !self.administrator {
             return String::new();

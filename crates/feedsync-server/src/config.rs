@@ -103,6 +103,14 @@ settings! {
         certificate: Option<PathBuf> as Optional<File> = None;
         /// PEM file with the private key of the certificate.
         key: Option<PathBuf> as Optional<File> = None;
+        /// Host names for which `feedsync serve` gets a certificate from an authority that speaks ACME, and renews it. The
+        /// authority connects to port 443 of each name, which must lead to this hub. With this setting, you agree to the
+        /// terms of the authority. The hub accepts requests for these names.
+        acme_names: Vec<String> as ListOf<Text> = Vec::new();
+        /// Mail address for messages of the authority.
+        acme_contact: Option<String> as Optional<Text> = None;
+        /// Directory of the authority. The default is Let's Encrypt.
+        acme_directory: String as Text = "https://acme-v02.api.letsencrypt.org/directory".to_owned();
     }
 }
 
@@ -248,6 +256,7 @@ impl Config {
             ("hosts", self.hosts.iter().any(|host| away(host))),
             ("couch_hosts", self.couch_hosts.iter().any(|host| away(host))),
             ("trusted_proxies", !self.trusted_proxies.is_empty()),
+            ("tls.acme_names", !self.tls.acme_names.is_empty()),
         ];
         let named = || set.into_iter().find(|(_, says)| *says).map(|(name, _)| name);
         wide.copied().map(RemoteExposure::Listens).or_else(|| named().map(RemoteExposure::Set))

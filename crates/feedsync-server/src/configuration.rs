@@ -12,6 +12,7 @@ mod reference;
 pub(crate) mod values;
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use feedsync_endpoint::did_you_mean;
 
@@ -136,6 +137,18 @@ impl Config {
         if self.listen.is_empty() {
             return wrong("listen", "at least one address is required");
         }
+        if let Some(name) = self.tls.acme_names.iter().find(|name| !is_public_name(name)) {
+            return wrong(
+                "tls.acme_names",
+                &format!("{name:?} is not a host name such as hub.example.org"),
+            );
+        }
+        if self.tls.certificate.is_some() && !self.tls.acme_names.is_empty() {
+            return wrong(
+                "tls.acme_names",
+                "tls.certificate is set, so tls.acme_names must not be set",
+            );
+        }
         match (&self.tls.certificate, &self.tls.key) {
             (Some(_), None) => {
                 wrong("tls.key", "tls.certificate is set, so tls.key must be set too")
@@ -146,6 +159,16 @@ impl Config {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether an authority can issue a certificate for a name: letters, digits and hyphens, with a dot, and no address.
+fn is_public_name(name: &str) -> bool {
+    let is_label = |label: &str| {
+        let is_known =
+            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        !label.is_empty() && label.bytes().all(is_known) && !label.starts_with('-')
+    };
+    name.contains('.') && name.split('.').all(is_label) && name.parse::<IpAddr>().is_err()
 }
 
 #[cfg(test)]

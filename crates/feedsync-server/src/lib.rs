@@ -33,8 +33,8 @@ pub use config::{Config, Limits, Log, Tls};
 pub use http::address::{
     Origin, OriginError, ProxyAddress, ProxyAddressError, PublicBase, PublicBaseError,
 };
-pub use http::tls::CertificateError;
+pub use http::tls::{CertificateError, ChallengeError};
 pub use hub::HubParts;
 pub use router::router;
 pub use routes::rights;
-pub use serve::{CertificateReload, ServeError, Serving, serve};
+pub use serve::{ServeError, ServedCertificate, Serving, serve};

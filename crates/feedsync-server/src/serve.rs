@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use feedsync_http::WriteTimeoutStream;
 use feedsync_store::StoreError;
@@ -23,7 +23,7 @@ use crate::config::{Config, Limits, RemoteExposure};
 use crate::couch::replicator;
 use crate::http::connections::{Connections, REFUSED};
 use crate::http::peer::{Peer, WithPeer};
-use crate::http::tls::{Certificate, CertificateError};
+use crate::http::tls::{Certificate, CertificateError, ChallengeError};
 use crate::hub::{Hub, HubParts};
 use crate::operations::{bridges, sweep};
 use crate::router::application;
@@ -79,16 +79,34 @@ impl ServeError {
 pub struct Serving {
     addresses: Vec<SocketAddr>,
     couch_addresses: Vec<SocketAddr>,
-    certificate: CertificateReload,
+    certificate: ServedCertificate,
     task: JoinHandle<()>,
 }
 
-/// Reads the files of the certificate of a hub again.
+/// The certificate of a hub that runs. Without a certificate its methods do nothing.
 #[derive(Debug, Clone)]
-pub struct CertificateReload(Option<Arc<Certificate>>);
+pub struct ServedCertificate(Option<Arc<Certificate>>);
 
-impl CertificateReload {
-    /// Reads them, for connections made from now on. On an error nothing changes.
+impl ServedCertificate {
+    /// Has the hub answer an authority that checks a name by the protocol `acme-tls/1` (RFC 8737). `digest` is the SHA-256 of
+    /// the key authorization.
+    pub fn answer_challenge(&self, name: &str, digest: &[u8]) -> Result<(), ChallengeError> {
+        self.0.as_ref().map_or(Ok(()), |certificate| certificate.answer_challenge(name, digest))
+    }
+
+    /// When it should be renewed. `None` without a certificate.
+    pub fn renewal(&self) -> Option<SystemTime> {
+        self.0.as_ref()?.renewal()
+    }
+
+    /// Ends the answers to an authority.
+    pub fn end_challenges(&self) {
+        if let Some(certificate) = &self.0 {
+            certificate.end_challenges();
+        }
+    }
+
+    /// Reads its files again, for connections made from now on. On an error nothing changes.
     pub fn reload(&self) -> Result<(), CertificateError> {
         self.0.as_ref().map_or(Ok(()), |certificate| certificate.reload())
     }
@@ -115,8 +133,8 @@ impl Serving {
         self.certificate.0.is_some()
     }
 
-    /// How to have it read the files of its certificate again.
-    pub fn certificate_reload(&self) -> CertificateReload {
+    /// Its certificate.
+    pub fn certificate(&self) -> ServedCertificate {
         self.certificate.clone()
     }
 
@@ -158,7 +176,7 @@ pub async fn serve(
             io::Error::new(io::ErrorKind::InvalidInput, "no address to listen on is configured");
         return Err(ServeError::Listen { address, source });
     }
-    let reload = CertificateReload(certificate.clone());
+    let reload = ServedCertificate(certificate.clone());
     let task = tokio::spawn(run(listeners, certificate, served, config, shutdown));
     Ok(Serving { addresses, couch_addresses, certificate: reload, task })
 }
@@ -233,7 +251,8 @@ async fn run(
                         _ = stopping.wait_for(|stopping| *stopping) => return,
                     };
                     match encrypted {
-                        Ok(Ok(stream)) => converse(stream, service, &limits, watcher).await,
+                        Ok(Ok(Some(stream))) => converse(stream, service, &limits, watcher).await,
+                        Ok(Ok(None)) => tracing::debug!("an authority has checked a name"),
                         Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
                         Err(_) => tracing::debug!("TLS handshake timed out"),
                     }

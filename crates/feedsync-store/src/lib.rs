@@ -145,7 +145,7 @@ pub use people::{
 pub use postgres::PostgresStore;
 pub use remote::{NewRemote, PushRefusal, Remote, RemoteId, RemoteState, Subscription};
 #[cfg(feature = "sqlite")]
-pub use sqlite::{BackupReport, DamagedLog, SqliteStore};
+pub use sqlite::{BackupFile, BackupPlan, BackupReport, DamagedLog, SqliteStore};
 pub use stored::{
     ChangePage, Discarded, DiscardedId, ItemPage, Origin, PageLimit, Recent, Selection, StoredItem,
 };

@@ -24,9 +24,11 @@ use crate::output::{self, BOLD};
 use crate::signals::stop_requested;
 use crate::source::NetworkAccess;
 
+mod acme;
 mod settings;
 mod vault;
 
+use acme::AcmeCertificate;
 use settings::SettingFlags;
 use vault::{Announcement, ServedVault};
 
@@ -86,7 +88,10 @@ impl Serve {
             Some(vault) => Some(ServedVault::open(context, &home, vault, &mut config).await?),
             None => None,
         };
+        let acme_fetcher = fetcher(&NetworkAccess::new(None), None)?;
+        let acme = AcmeCertificate::configured(&context.data, &acme_fetcher, &mut config)?;
         let public_base = config.public_base.as_ref().map(ToString::to_string);
+        let public_base = public_base.or_else(|| AcmeCertificate::public_base(&config));
         let scheme = if config.tls.certificate.is_some() { "https" } else { "http" };
         // Errors in the logins are reported before the first response is sent.
         let proxy = config.proxy.clone();
@@ -134,12 +139,16 @@ impl Serve {
         dropped::sweep(&context.data);
         let feeds = tokio::spawn(newsreading.run(home.endpoint.clone(), kept));
         let certificate = vault.and_then(ServedVault::into_certificate);
-        let renewal = tokio::spawn(ServedVault::renew(certificate, serving.certificate_reload()));
+        let renewal = tokio::spawn(ServedVault::renew(certificate, serving.certificate()));
+        let issuing = acme.map(|acme| tokio::spawn(acme.run(serving.certificate())));
         let finished = serving.finished().await;
         // Stored items of a feed that is being read stay; the rest is read later.
         reading.abort();
         feeds.abort();
         renewal.abort();
+        if let Some(issuing) = issuing {
+            issuing.abort();
+        }
         finished.map_err(Failure::store)
     }
 

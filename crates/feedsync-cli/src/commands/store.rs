@@ -2,6 +2,7 @@
 
 mod audit;
 mod backup;
+mod data_files;
 mod doctor;
 mod init;
 mod migrate;

@@ -27,7 +27,7 @@ const NONCE_BYTES: usize = 12;
 /// Number of random bytes that an encryption takes.
 pub(crate) const RANDOM_BYTES: usize = SALT_BYTES + NONCE_BYTES + SALT_BYTES;
 
-/// What a device needs to know of a vault.
+/// Settings of a device for a vault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DeviceSettings {
     /// Address of the hub's databases, without the name of the database.

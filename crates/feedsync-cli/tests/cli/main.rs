@@ -4,6 +4,7 @@
 mod support;
 
 mod advice;
+mod backups;
 mod collections;
 mod conflicts;
 mod details;

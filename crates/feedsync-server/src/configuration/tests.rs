@@ -107,6 +107,13 @@ fn invalid_values_are_refused_with_position_and_reason() {
         ("[log]\nlevel = \"loud\"", "loud"),
         ("[log]\nformat = \"xml\"", "text or json"),
         ("[tls]\ncertificate = \"c.pem\"", "tls.key must be set too"),
+        ("[tls]\nacme_names = [\"10.0.0.1\"]", "\"10.0.0.1\" is not a host name"),
+        ("[tls]\nacme_names = [\"localhost\"]", "\"localhost\" is not a host name"),
+        ("[tls]\nacme_names = [\"*.example.org\"]", "is not a host name such as"),
+        (
+            "[tls]\ncertificate = \"c\"\nkey = \"k\"\nacme_names = [\"a.example\"]",
+            "tls.acme_names must not be set",
+        ),
         ("[limits]\nbody_bytes = \"8 MB\"", "8 MB"),
         ("[limits]\nbody_bytes = \"9999999999 GiB\"", "limits.body_bytes"),
         ("[limits]\nbody_items = 0", "too small"),

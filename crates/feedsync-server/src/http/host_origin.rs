@@ -41,7 +41,8 @@ pub(crate) fn check(config: &Config, request: &mut Request) -> Result<(), Proble
 fn host(request: &Request, config: &Config) -> Result<Authority, Problem> {
     let host = named_host(request)?;
     let public = config.public_base.as_ref().is_some_and(|base| base.authority() == host.as_str());
-    let mut configured = config.hosts.iter().chain(&config.couch_hosts);
+    let mut configured =
+        config.hosts.iter().chain(&config.couch_hosts).chain(&config.tls.acme_names);
     if is_loopback(&host) || public || configured.any(|known| is_called(&host, known)) {
         return Ok(host);
     }

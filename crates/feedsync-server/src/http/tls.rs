@@ -1,23 +1,36 @@
 //! TLS with a configured certificate (TLS 1.2 and 1.3, HTTP/1.1).
+//!
+//! An authority can check the names of the hub on the same connections, by the protocol `acme-tls/1` (RFC 8737).
+
+mod challenge;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::SystemTime;
 use std::{fmt, io};
 
 use rustls::ServerConfig;
 use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::Acceptor;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio_rustls::TlsAcceptor;
+use tokio_rustls::LazyConfigAcceptor;
 use tokio_rustls::server::TlsStream;
+use x509_cert::Certificate as Certificate509;
+use x509_cert::der::Decode as _;
 
 use crate::config::Tls;
+use challenge::Challenges;
+
+pub use challenge::ChallengeError;
 
 /// A certificate with its key, which can be replaced while the hub runs.
 pub(crate) struct Certificate {
     certificate: PathBuf,
     key: PathBuf,
-    current: RwLock<Arc<ServerConfig>>,
+    /// `None` until an authority has issued the first certificate.
+    current: RwLock<Option<Arc<ServerConfig>>>,
+    challenges: Challenges,
 }
 
 /// Reason why a certificate cannot be used.
@@ -63,24 +76,55 @@ impl Certificate {
             (Some(certificate), Some(key)) => (certificate.clone(), key.clone()),
             _ => return Err(CertificateError::Incomplete),
         };
-        let current = RwLock::new(Arc::new(read(&certificate, &key)?));
-        Ok(Some(Self { certificate, key, current }))
+        // The first certificate of an authority comes after the hub has shown that it has the name.
+        let is_awaited = !tls.acme_names.is_empty() && !certificate.exists();
+        let current = match is_awaited {
+            true => None,
+            false => Some(Arc::new(read(&certificate, &key)?)),
+        };
+        let (current, challenges) = (RwLock::new(current), Challenges::default());
+        Ok(Some(Self { certificate, key, current, challenges }))
     }
 
     /// Reads both files again, for connections made from now on. On an error nothing changes.
     pub(crate) fn reload(&self) -> Result<(), CertificateError> {
         let config = Arc::new(read(&self.certificate, &self.key)?);
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = config;
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(config);
         Ok(())
     }
 
-    /// Performs the TLS handshake on a connection.
+    /// Has the hub answer an authority that checks a name. `digest` is that of the key authorization.
+    pub(crate) fn answer_challenge(&self, name: &str, digest: &[u8]) -> Result<(), ChallengeError> {
+        self.challenges.answer(name, digest)
+    }
+
+    /// When the certificate should be renewed: after two thirds of its life. `None` without a certificate.
+    pub(crate) fn renewal(&self) -> Option<SystemTime> {
+        let bytes = std::fs::read(&self.certificate).ok()?;
+        let certificate = CertificateDer::from_pem_slice(&bytes).ok()?;
+        let life = Certificate509::from_der(&certificate).ok()?.tbs_certificate.validity;
+        let (start, end) = (life.not_before.to_system_time(), life.not_after.to_system_time());
+        Some(start + end.duration_since(start).ok()? / 3 * 2)
+    }
+
+    /// Ends the answers to an authority.
+    pub(crate) fn end_challenges(&self) {
+        self.challenges.clear();
+    }
+
+    /// Performs the TLS handshake on a connection. `None` if an authority has checked a name: that connection is over.
     pub(crate) async fn encrypt<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
         stream: S,
-    ) -> io::Result<TlsStream<S>> {
-        let config = Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner));
-        TlsAcceptor::from(config).accept(stream).await
+    ) -> io::Result<Option<TlsStream<S>>> {
+        let begun = LazyConfigAcceptor::new(Acceptor::default(), stream).await?;
+        if let Some(config) = self.challenges.config(&begun.client_hello())? {
+            begun.into_stream(config).await?;
+            return Ok(None);
+        }
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let missing = || io::Error::other("there is no certificate yet");
+        begun.into_stream(current.ok_or_else(missing)?).await.map(Some)
     }
 }
 
@@ -177,7 +221,8 @@ mod tests {
         signed("two");
         std::fs::write(path("none"), "nothing").unwrap();
         let of = |certificate: &str, key: &str| {
-            let tls = Tls { certificate: Some(path(certificate)), key: Some(path(key)) };
+            let (certificate, key) = (Some(path(certificate)), Some(path(key)));
+            let tls = Tls { certificate, key, ..Tls::default() };
             Certificate::configured(&tls)
         };
         assert!(of("one.pem", "one.key").unwrap().is_some());
@@ -193,7 +238,7 @@ mod tests {
         );
         assert!(said("one.key", "one.key").contains("contains no certificate"));
         assert!(said("one.pem", "two.key").contains("two.key: "), "a key of another certificate");
-        let half = Tls { certificate: Some(path("one.pem")), key: None };
+        let half = Tls { certificate: Some(path("one.pem")), ..Tls::default() };
         assert!(matches!(Certificate::configured(&half), Err(CertificateError::Incomplete)));
     }
 }

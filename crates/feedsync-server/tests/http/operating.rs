@@ -358,7 +358,8 @@ async fn with_a_certificate_every_connection_is_encrypted() {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
     std::fs::write(path("hub.pem"), made.cert.pem()).unwrap();
     std::fs::write(path("hub.key"), made.signing_key.serialize_pem()).unwrap();
-    let tls = Tls { certificate: Some(path("hub.pem")), key: Some(path("hub.key")) };
+    let tls =
+        Tls { certificate: Some(path("hub.pem")), key: Some(path("hub.key")), ..Tls::default() };
     let limits = Limits { head_time: Duration::from_secs(3), ..Limits::default() };
     let running = run(Config { tls: tls.clone(), limits, ..Config::default() }).await;
 

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
+use super::backup_files::{self, BackupFile};
+use super::increment;
 use super::log_backup::{self, BackupReport};
 use super::log_files::LogFiles;
 use super::schema::{SCHEMA, SETTINGS};
@@ -13,12 +15,27 @@ use super::{check, location};
 use crate::error::StoreError;
 use crate::sqlite_support::Contents;
 
+/// Contents and place of a backup.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BackupPlan {
+    /// File of the backup. An older file of this name is replaced when the new one is complete.
+    pub file: PathBuf,
+    /// Files that it holds beside the store.
+    pub files: Vec<BackupFile>,
+    /// An earlier complete backup. Then the file is an increment: what changed since that backup.
+    pub since: Option<PathBuf>,
+}
+
 /// Copies a snapshot in a single step, so that no concurrent writer can make the copy restart.
 pub(super) fn backup(
     source: &Connection,
     files: &LogFiles,
-    file: &Path,
+    plan: &BackupPlan,
 ) -> Result<BackupReport, StoreError> {
+    let file = &plan.file;
+    if let Some(earlier) = &plan.since {
+        check_complete(earlier)?;
+    }
     let partial = with_suffix(file, ".partial");
     remove(&partial)?;
     location::make_file(&partial)?;
@@ -30,14 +47,40 @@ pub(super) fn backup(
         return Err(StoreError::Damaged(fault));
     }
     let backed_up = log_backup::pack(&mut target, source, files)?;
+    backup_files::pack(&mut target, &plan.files)?;
     close(target, &partial)?;
-    fs::rename(&partial, file).map_err(|error| location::failed(file, error))?;
+    let complete = match &plan.since {
+        None => partial,
+        Some(earlier) => {
+            let difference = with_suffix(file, ".partial-increment");
+            remove(&difference)?;
+            location::make_file(&difference)?;
+            increment::write(&partial, earlier, &difference)?;
+            remove(&partial)?;
+            difference
+        }
+    };
+    fs::rename(&complete, file).map_err(|error| location::failed(file, error))?;
     location::sync_directory(&location::parent(file))?;
     Ok(backed_up)
 }
 
-/// Restores a backup to a path where there is no store.
-pub(super) fn restore(backup: &Path, file: &Path) -> Result<(), StoreError> {
+/// Fails if a file is no complete backup.
+fn check_complete(backup: &Path) -> Result<(), StoreError> {
+    let foreign = || StoreError::Foreign { path: backup.to_owned() };
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let source = Connection::open_with_flags(backup, flags)?;
+    let is_known = matches!(SCHEMA.contents(&source)?, Contents::Known(_));
+    if is_known && log_backup::contains_logs(&source)? { Ok(()) } else { Err(foreign()) }
+}
+
+/// Restores a backup, with an increment or without, to a path where there is no store. The files of the backup go
+/// beside it; returns the names of those that existed and stayed.
+pub(super) fn restore(
+    backup: &Path,
+    increment: Option<&Path>,
+    file: &Path,
+) -> Result<Vec<String>, StoreError> {
     if fs::metadata(file).is_ok_and(|file| file.len() > 0) {
         return Err(location::occupied(file));
     }
@@ -47,6 +90,18 @@ pub(super) fn restore(backup: &Path, file: &Path) -> Result<(), StoreError> {
         let reason = "belongs to a store that is gone; move it away first";
         return Err(StoreError::Place { path: log, reason });
     }
+    let Some(increment) = increment else { return restore_complete(backup, file) };
+    check_complete(backup)?;
+    let later = with_suffix(file, ".partial-backup");
+    remove(&later)?;
+    location::make_file(&later)?;
+    let restored =
+        increment::apply(backup, increment, &later).and_then(|()| restore_complete(&later, file));
+    remove(&later)?;
+    restored
+}
+
+fn restore_complete(backup: &Path, file: &Path) -> Result<Vec<String>, StoreError> {
     let source = Connection::open_with_flags(
         backup,
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
@@ -61,11 +116,13 @@ pub(super) fn restore(backup: &Path, file: &Path) -> Result<(), StoreError> {
     remove(&partial)?;
     location::make_file(&partial)?;
     let copied = copy(&source, &partial)?;
+    let stayed = backup_files::unpack(&copied, &location::parent(file))?;
     // The recorded location must not equal that of this file by chance (a reused inode).
     copied.execute("UPDATE endpoint SET place = 'backup'", [])?;
     close(copied, &partial)?;
     fs::rename(&partial, file).map_err(|error| location::failed(file, error))?;
-    location::sync_directory(&location::parent(file))
+    location::sync_directory(&location::parent(file))?;
+    Ok(stayed)
 }
 
 /// Copies a database into one file without companion files.

@@ -111,7 +111,7 @@ pub(super) fn settle(
         write_next(connection, collection, before, &log)?;
     }
     if contains_logs {
-        connection.execute("DROP TABLE log_bytes", [])?;
+        connection.execute_batch("DROP TABLE log_bytes; DROP TABLE IF EXISTS backup_files;")?;
     }
     Ok(())
 }

@@ -9,6 +9,7 @@
 
 mod acts;
 mod attachment_rows;
+mod backup_files;
 mod blobs;
 mod charges;
 mod check;
@@ -21,6 +22,7 @@ mod database_transfer;
 mod database_writes;
 mod databases;
 mod disk_reserve;
+mod increment;
 #[cfg(feature = "queries")]
 mod indexes;
 mod local_documents;
@@ -62,7 +64,9 @@ use crate::error::StoreError;
 use crate::name::{CollectionName, EndpointName};
 use crate::notifier::ChangeNotifier;
 use crate::sqlite_support::{Contents, ReadPool, Writer, enable_wal};
+pub use backup_files::BackupFile;
 use commit_hooks::StoreHooks;
+pub use copy::BackupPlan;
 use disk_reserve::DiskReserve;
 pub use log_backup::{BackupReport, DamagedLog};
 use log_files::LogFiles;
@@ -276,8 +280,13 @@ impl SqliteStore {
     /// copy is complete. A log whose file is damaged does not make the backup fail: its existing bytes are
     /// copied, and the result reports what is missing.
     pub async fn backup(&self, file: &Path) -> Result<BackupReport, StoreError> {
-        let (file, files) = (file.to_owned(), Arc::clone(&self.files));
-        self.readers.run(move |connection| copy::backup(connection, &files, &file)).await?
+        self.back_up(BackupPlan { file: file.to_owned(), ..BackupPlan::default() }).await
+    }
+
+    /// The same with more files in the backup, or as an increment: a file with what changed since an earlier backup.
+    pub async fn back_up(&self, plan: BackupPlan) -> Result<BackupReport, StoreError> {
+        let files = Arc::clone(&self.files);
+        self.readers.run(move |connection| copy::backup(connection, &files, &plan)).await?
     }
 
     /// Restores a backup into a directory that has no store. The store is the same endpoint in a new
@@ -288,10 +297,21 @@ impl SqliteStore {
         directory: &Path,
         environment: Arc<dyn Environment>,
     ) -> Result<Self, StoreError> {
+        Self::restore_with(backup, None, directory, environment).map(|(store, _)| store)
+    }
+
+    /// The same for a backup with an increment of it. Files of the backup go beside the store, except those that exist
+    /// there, whose names are returned.
+    pub fn restore_with(
+        backup: &Path,
+        increment: Option<&Path>,
+        directory: &Path,
+        environment: Arc<dyn Environment>,
+    ) -> Result<(Self, Vec<String>), StoreError> {
         location::make_directory(directory)?;
-        copy::restore(backup, &directory.join(location::FILE))?;
+        let stayed = copy::restore(backup, increment, &directory.join(location::FILE))?;
         // The recorded location is another one, so that opening the store does the rest.
-        Self::open(directory, environment)
+        Ok((Self::open(directory, environment)?, stayed))
     }
 
     /// Returns faults of the database and missing bytes of log files, one line each; empty if there are none.

@@ -18,6 +18,7 @@ mod processes;
 mod put_back;
 mod rot;
 mod sqlite;
+mod sqlite_backup;
 mod sqlite_databases;
 mod sqlite_file;
 mod sqlite_indexes;

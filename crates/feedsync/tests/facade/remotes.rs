@@ -285,7 +285,11 @@ async fn connection_that_is_not_secure_is_not_offline() {
     let (certificate, key) = (directory.path().join("one.pem"), directory.path().join("one.key"));
     std::fs::write(&certificate, made.cert.pem()).unwrap();
     std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
-    let tls = feedsync_server::Tls { certificate: Some(certificate), key: Some(key) };
+    let tls = feedsync_server::Tls {
+        certificate: Some(certificate),
+        key: Some(key),
+        ..feedsync_server::Tls::default()
+    };
     let hub = Hub::with(Config { tls, ..Config::default() }).await;
     let error = todo.sync(&hub.url().replace("http:", "https:")).await.unwrap_err();
     assert!(matches!(error, Error::Untrusted { .. }), "{error:?}");

@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 
 use feedsync_store::owned;
 use feedsync_store::sqlite_support::{ReadPool, Writer};
+use rusqlite::backup::Backup;
 
 use crate::library::error::LibraryError;
 use schema::{SCHEMA, SETTINGS};
@@ -73,6 +74,23 @@ impl SqliteLibrary {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Name of its file in a directory.
+    pub const FILE: &'static str = FILE;
+
+    /// Copies the library of a directory, while it is in use, into a file; returns whether there is a library.
+    pub fn copy(directory: &Path, target: &Path) -> Result<bool, LibraryError> {
+        let file = directory.join(FILE);
+        if !file.exists() {
+            return Ok(false);
+        }
+        let source = SETTINGS.connect_reader(&file)?;
+        let mut target = SETTINGS.connect(target)?;
+        // A single step is a snapshot of one moment.
+        Backup::new(&source, &mut target)?.step(-1)?;
+        target.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
+        Ok(true)
     }
 
     /// Checks the library of a directory without changing it. A missing library is valid.

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _};
 use std::net::{IpAddr, SocketAddr};
 
 use feedsync_gateway::tls_interception::PermittedHost;
-use feedsync_server::{CertificateReload, Config, Serving};
+use feedsync_server::{Config, ServedCertificate, Serving};
 use serde_json::Value;
 use tokio::time::sleep;
 
@@ -23,7 +23,7 @@ pub(super) struct ServedVault {
     certificate: Option<HubCertificate>,
 }
 
-/// What is printed about a vault when its hub starts.
+/// Output about a vault when its hub starts.
 #[derive(Debug)]
 pub(super) struct Announcement {
     /// For programs: the settings of the first device, or null.
@@ -53,7 +53,7 @@ impl ServedVault {
         Ok(Self { vault, made, certificate })
     }
 
-    /// What the person who starts the hub is told. If this start created the vault, that includes a Setup URI, but not in
+    /// Output for the person who starts the hub. If this start created the vault, that includes a Setup URI, but not in
     /// the log of a service.
     pub(super) async fn announcement(
         &self,
@@ -96,14 +96,14 @@ impl ServedVault {
     }
 
     /// Makes the certificate anew now and then, as long as the hub runs.
-    pub(super) async fn renew(certificate: Option<HubCertificate>, reload: CertificateReload) {
+    pub(super) async fn renew(certificate: Option<HubCertificate>, served: ServedCertificate) {
         let Some(certificate) = certificate else { return };
         loop {
             sleep(RENEWAL).await;
             match certificate.renew() {
                 Err(failure) => tracing::warn!(%failure, "the certificate is not renewed"),
                 Ok(_) => {
-                    if let Err(error) = reload.reload() {
+                    if let Err(error) = served.reload() {
                         tracing::warn!(%error, "the certificate is not renewed");
                     }
                 }
@@ -127,7 +127,8 @@ fn address(serving: &Serving) -> String {
 
 fn needs_certificate(config: &Config) -> bool {
     let is_wide = config.listen.iter().any(|address| !address.ip().is_loopback());
-    is_wide && config.tls.certificate.is_none() && config.public_base.is_none()
+    let is_named = config.public_base.is_some() || !config.tls.acme_names.is_empty();
+    is_wide && config.tls.certificate.is_none() && !is_named
 }
 
 /// Opens the authority, and has the configuration name the certificate and the addresses that it is for.

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use feedsync_store::DamagedLog;
+use feedsync_store::{BackupPlan, DamagedLog};
 use serde_json::{Value, json};
 
+use super::data_files::DataFiles;
 use super::doctor::Finding;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -14,10 +15,16 @@ use crate::store::OpenStore;
 
 const EXAMPLES: &str = "\
 Examples:
-  feedsync store backup notes-2026-11-20.db
+  feedsync store backup hub-2026-11-20.backup
+  feedsync store backup hub-2026-11-21.increment --since hub-2026-11-20.backup
+  feedsync store doctor --backup hub-2026-11-20.backup --with hub-2026-11-21.increment
 ";
 
 /// Copy the endpoint into one file, while it is in use
+///
+/// The backup has everything in the data directory except what a gateway stores there: collections, logs, databases,
+/// media, users, fetched articles, dropped collections, the configuration file, logins and the certificate authority. It
+/// contains secrets, and only you can read it.
 ///
 /// For a store in a data directory; a PostgreSQL database has its own programs for backups. SQLite's integrity check
 /// runs on the copy before it replaces an older backup. If the store is damaged, the older backup stays, and the exit
@@ -28,6 +35,9 @@ Examples:
 pub(crate) struct Backup {
     /// Path of the backup file; a complete copy replaces an existing file
     file: PathBuf,
+    /// Write only what changed since this complete backup, which `store restore` then needs, too
+    #[arg(long, value_name = "BACKUP")]
+    since: Option<PathBuf>,
 }
 
 impl Backup {
@@ -40,8 +50,23 @@ impl Backup {
                 context.command("store migrate --to sqlite:DIR")
             )));
         };
+        if let Some(earlier) = self.since.as_ref().filter(|earlier| !earlier.exists()) {
+            let message = format!("{}: there is no such file", earlier.display());
+            return Err(Failure::not_found(message));
+        }
+        if self.since.as_ref() == Some(&self.file) {
+            return Err(Failure::usage(
+                "an increment does not replace the backup that it belongs to",
+            ));
+        }
         let progress = Progress::spinner("backing up");
-        let backed_up = store.backup(&self.file).await?;
+        let data = DataFiles::collect(&context.data, &self.file)?;
+        let plan = BackupPlan {
+            file: self.file.clone(),
+            files: data.files.clone(),
+            since: self.since.clone(),
+        };
+        let backed_up = store.back_up(plan).await?;
         drop(progress);
         let findings: Vec<Finding> = backed_up.damaged.iter().map(finding).collect();
         if context.json {
