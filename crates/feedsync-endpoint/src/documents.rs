@@ -175,6 +175,7 @@ async fn write_prepared(
     Database { name, epoch, .. }: &Database,
     prepared: Arc<[PreparedDocument]>,
     elsewhere: Option<Elsewhere>,
+    author: Option<Arc<str>>,
 ) -> Result<(ChangeNumber, Database, Written), DocumentsError> {
     // Attachments of replicated documents are compared with those of the stored revisions.
     let with_attachments = |document: &PreparedDocument| DocumentRequest {
@@ -195,7 +196,10 @@ async fn write_prepared(
                 return (Vec::new(), Err(gone));
             }
             match decide::decide(snapshot, &prepared, elsewhere.as_ref()) {
-                Ok((writes, written)) => (writes, Ok((snapshot.database().last, written))),
+                Ok((mut writes, written)) => {
+                    writes.iter_mut().for_each(|write| write.author.clone_from(&author));
+                    (writes, Ok((snapshot.database().last, written)))
+                }
                 Err(refusal) => (Vec::<DocumentWrite>::new(), Err(refusal)),
             }
         })

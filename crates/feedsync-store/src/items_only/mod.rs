@@ -1,6 +1,7 @@
 //! Stores of items that have no users, logs and databases.
 
 mod databases;
+mod past_documents;
 mod logs;
 mod people;
 #[cfg(feature = "queries")]

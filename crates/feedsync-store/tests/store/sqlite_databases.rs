@@ -83,7 +83,7 @@ fn cached_database_is_invalidated_by_any_commit() {
         // Long access rules are not cached, but must be equally current.
         let security =
             (kept % 3 == 0).then(|| format!("\"{}\"", "x".repeat(5_000 + kept as usize)));
-        let change = DatabaseChange { revisions_kept: Some(kept), security: security.clone() };
+        let change = DatabaseChange { revisions_kept: Some(kept), security: security.clone(), ..Default::default() };
         wait(writer.change_database(&name, first[0], change)).unwrap();
         for database in read().map(Option::unwrap).into_iter().chain(read().map(Option::unwrap)) {
             assert_eq!(database.revisions_kept, kept);

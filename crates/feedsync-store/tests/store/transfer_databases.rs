@@ -72,8 +72,8 @@ pub(crate) fn join(
                     tree,
                     is_change: graft.is_change(),
                     kind: Some(Kind::Text("note".to_owned())),
-                    bodies: if is_kept { vec![(number, body.clone())] } else { Vec::new() },
-                }
+                    bodies: if is_kept { vec![(number, body.clone())] } else { Vec::new() }, is_purge: false, author: None,
+}
             };
         (numbered.map(write).collect(), ())
     };
@@ -87,7 +87,7 @@ fn purge(store: &dyn Transfer, id: &DocumentId) {
         let mut tree = snapshot.document(&id).unwrap().tree.clone();
         tree.purge(&[tree.winner().unwrap().revision.clone()]);
         let (kind, bodies) = (None, Vec::new());
-        (vec![DocumentWrite { id: id.clone(), tree, is_change: false, kind, bodies }], ())
+        (vec![DocumentWrite { id: id.clone(), tree, is_change: false, kind, bodies, is_purge: true, author: None }], ())
     };
     wait(store.decide_documents(&notes(), wanted, decide)).unwrap();
 }
@@ -96,7 +96,7 @@ fn purge(store: &dyn Transfer, id: &DocumentId) {
 pub(crate) fn fill(store: &dyn Transfer) {
     wait(store.create_database(&notes(), Some("{\"admins\":{}}".to_owned()))).unwrap().unwrap();
     wait(store.create_database(&"empty".parse().unwrap(), None)).unwrap().unwrap();
-    let change = DatabaseChange { revisions_kept: Some(7), security: None };
+    let change = DatabaseChange { revisions_kept: Some(7), ..Default::default() };
     wait(store.change_database(&notes(), epoch(store), change)).unwrap();
     let one = |name: String| (id(&name), vec!["a"], false, body("{}", &[]));
     join(store, (0..450).map(|number| one(format!("{number:03}"))).collect());
@@ -304,7 +304,7 @@ fn writes_to_databases_during_a_transfer_are_detected() {
             wait(store.put_local_document(&name, epoch(store), &two, Some(document))).unwrap();
         },
         |store| {
-            let change = DatabaseChange { revisions_kept: None, security: Some("{}".to_owned()) };
+            let change = DatabaseChange { security: Some("{}".to_owned()), ..Default::default() };
             wait(store.change_database(&notes(), epoch(store), change)).unwrap();
         },
         |store| drop(wait(store.create_database(&"new".parse().unwrap(), None)).unwrap()),

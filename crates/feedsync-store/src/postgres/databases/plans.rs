@@ -37,7 +37,7 @@ fn write(store: &PostgresStore, ids: Vec<DocumentId>, text: &'static str) {
             let path = Path::new(1, vec!["a".parse().unwrap()]).unwrap();
             tree.graft(&path, Content { is_deleted: false, body: place });
             let bodies = vec![(number, body)];
-            DocumentWrite { id: id.clone(), tree, is_change: true, kind: None, bodies }
+            DocumentWrite { id: id.clone(), tree, is_change: true, kind: None, bodies, is_purge: false, author: None }
         };
         (ids.iter().zip(snapshot.next_body()..).map(write).collect(), ())
     };
