@@ -24,17 +24,19 @@ use crate::error::StoreError;
 use crate::order::{ChangeNumber, Epoch, Moment};
 
 pub use contract::{Databases, DatabasesExt};
+pub(crate) use decision::WriteEffect;
 pub use decision::{
     DecideDocuments, DocumentEntry, DocumentRequest, DocumentWrite, DocumentsSnapshot, StoredBody,
 };
-#[cfg(feature = "queries")]
-pub use indexing::{IndexId, IndexPage, IndexRange, Indexes, MAX_INDEXES, StoredIndex};
-pub(crate) use decision::WriteEffect;
 pub(crate) use history::PastLeaf;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub(crate) use history::expired_piece;
 pub use history::{
     EndedPosition, EndedRevision, HISTORY_SECONDS, History, HistoryState, PastDocument,
     PastDocuments, PastPage, PastRange, PastRevision, WriteOrigin,
 };
+#[cfg(feature = "queries")]
+pub use indexing::{IndexId, IndexPage, IndexRange, Indexes, MAX_INDEXES, StoredIndex};
 pub use queries::Queries;
 pub(crate) use reading::PageBudget;
 pub use reading::{

@@ -1,7 +1,9 @@
 //! Databases: any operation on a store has the same result as on the memory store.
 
+pub mod history;
 #[cfg(feature = "queries")]
 pub mod indexes;
+pub mod schedule;
 mod uses;
 #[cfg(feature = "queries")]
 pub mod views;

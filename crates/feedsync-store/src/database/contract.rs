@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
 
-use super::{PastDocuments, Queries};
 use super::{
     Database, DatabaseChange, DecideDocuments, DocumentChanges, DocumentPage, DocumentRange,
     DocumentRequest, DocumentWrite, DocumentsSnapshot, LocalDocument, SelectBodies, SkipKind,
 };
+use super::{PastDocuments, Queries};
 use crate::error::StoreError;
 use crate::name::UserId;
 use crate::notifier::Notices;

@@ -180,6 +180,22 @@ pub trait PastDocuments: Send + Sync + 'static {
     ) -> Result<bool, StoreError>;
 }
 
+/// Number of bytes of bodies that one transaction removes; the body that reaches it is the last one.
+const PIECE_BYTES: u64 = 64 << 20;
+
+/// The first of the rows that are due, up to a number of bytes.
+pub(crate) fn expired_piece(mut due: Vec<EndedRevision>) -> Vec<EndedRevision> {
+    let mut left = PIECE_BYTES;
+    let is_last = |row: &EndedRevision| {
+        left = left.saturating_sub(if row.is_held { row.content.body.length } else { 0 });
+        left == 0
+    };
+    if let Some(last) = due.iter().position(is_last) {
+        due.truncate(last + 1);
+    }
+    due
+}
+
 /// A leaf at a moment, without its body.
 #[derive(Debug, Clone)]
 pub(crate) struct PastLeaf {

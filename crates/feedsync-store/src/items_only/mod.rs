@@ -1,8 +1,8 @@
 //! Stores of items that have no users, logs and databases.
 
 mod databases;
-mod past_documents;
 mod logs;
+mod past_documents;
 mod people;
 #[cfg(feature = "queries")]
 mod queries;

@@ -9,7 +9,7 @@ use super::past_rows::{self, ended_columns};
 use super::{SqliteStore, rows};
 use crate::database::{
     EndedPosition, EndedRevision, PageBudget, PastDocument, PastDocuments, PastLeaf, PastPage,
-    PastRange, StoredDocument, WriteOrigin,
+    PastRange, StoredDocument, WriteOrigin, expired_piece,
 };
 use crate::error::StoreError;
 use crate::order::Moment;
@@ -167,9 +167,8 @@ fn latest(
         Some(_) => select!("ended_by_document WHERE document = ?2"),
         None => select!("ended_by_time WHERE ?2 IS NULL"),
     };
-    let (ended, key) = before.map_or((Moment::MAX, i64::MAX), |before| {
-        (before.ended, body_key(id, before.body))
-    });
+    let (ended, key) =
+        before.map_or((Moment::MAX, i64::MAX), |before| (before.ended, body_key(id, before.body)));
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let mut statement = connection.prepare_cached(sql)?;
     let of = of.map(DocumentId::as_str);
@@ -204,11 +203,13 @@ fn expire(
         all.push(past_rows::ended(row)?);
     }
     drop(rows);
+    let found = all.len();
+    let all = expired_piece(all);
     database_row.database.release(past_rows::remove(connection, database_row.id, &all)?);
     if database_row.database != before {
         database_rows::write(connection, &database_row)?;
     }
-    Ok(all.len() == most)
+    Ok(found == most || all.len() < found)
 }
 
 /// The writes that made bodies, ascending, after one.

@@ -35,10 +35,7 @@ pub(super) fn insert_origin(
 }
 
 /// The write that made a body, if it is known.
-pub(super) fn origin(
-    connection: &Connection,
-    key: i64,
-) -> Result<Option<WriteOrigin>, StoreError> {
+pub(super) fn origin(connection: &Connection, key: i64) -> Result<Option<WriteOrigin>, StoreError> {
     let sql = "SELECT since, author FROM body_origins WHERE key = ?1";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([key])?;
@@ -46,10 +43,7 @@ pub(super) fn origin(
 }
 
 /// Reads a moment and an author from a column on.
-pub(super) fn write_origin(
-    row: &Row<'_>,
-    first: usize,
-) -> Result<Option<WriteOrigin>, StoreError> {
+pub(super) fn write_origin(row: &Row<'_>, first: usize) -> Result<Option<WriteOrigin>, StoreError> {
     let Some(at) = row.get::<_, Option<i64>>(first)? else { return Ok(None) };
     let author = row.get_ref(first + 1)?.as_str_or_null().map_err(rusqlite::Error::from)?;
     Ok(Some(WriteOrigin { moment: moment(at), author: author.map(Arc::from) }))
@@ -149,11 +143,7 @@ fn hold(connection: &Connection, key: i64) -> Result<bool, StoreError> {
 }
 
 /// Removes all ended revisions of a document; returns the number of bytes that only they kept.
-fn forget(
-    connection: &Connection,
-    database: i64,
-    id: &DocumentId,
-) -> Result<u64, StoreError> {
+fn forget(connection: &Connection, database: i64, id: &DocumentId) -> Result<u64, StoreError> {
     let sql = concat!(
         "SELECT ",
         ended_columns!(),

@@ -20,6 +20,7 @@ mod rot;
 mod sqlite;
 mod sqlite_databases;
 mod sqlite_file;
+mod sqlite_history;
 mod sqlite_indexes;
 mod sqlite_logs;
 mod sqlite_views;

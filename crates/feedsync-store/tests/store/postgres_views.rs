@@ -105,8 +105,10 @@ fn updates_of_several_nodes_and_removals_leave_consistent_views() {
                     tree: Tree::default(),
                     is_change: false,
                     kind: None,
-                    bodies: Vec::new(), is_purge: true, author: None,
-};
+                    bodies: Vec::new(),
+                    is_purge: true,
+                    author: None,
+                };
                 (all.iter().map(removal).collect(), ())
             };
             wait(store.decide_documents(&notes(), wanted(&ids), decide)).unwrap();

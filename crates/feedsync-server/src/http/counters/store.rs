@@ -15,12 +15,13 @@ use feedsync_store::{
     Append, AuditAction, AuditEntry, AuditSelection, ChangeNumber, ChangePage, Collection,
     CollectionName, CreationContext, Database, DatabaseChange, Databases, Decide, DecideCollection,
     DecideDocuments, Digest, Discarded, DocumentChanges, DocumentPage, DocumentRange,
-    DocumentRequest, EndedPosition, EndedRevision, Epoch, Expected, Generation, Grant, GrantFilter, Identity, IndexPage,
-    IndexRange, Indexes, ItemPage, ItemStore, LedgerEntry, LocalDocument, Log, LogOutcome,
-    LogSnapshot, Logs, Moment, NewCollection, NewGeneration, NewRemote, NewSnapshot, NodeContent,
-    Notices, PageLimit, PastDocuments, PastPage, PastRange, People, Queries, Recent, Remote, RemoteId, RowLimit, SelectBodies,
-    Selection, SkipKind, Store, StoreError, StoredItem, StoredViews, Token, Usage, User, UserId,
-    UserName, ViewNode, ViewPage, ViewState, ViewsSignature, ViewsUpdate, WriteOrigin,
+    DocumentRequest, EndedPosition, EndedRevision, Epoch, Expected, Generation, Grant, GrantFilter,
+    Identity, IndexPage, IndexRange, Indexes, ItemPage, ItemStore, LedgerEntry, LocalDocument, Log,
+    LogOutcome, LogSnapshot, Logs, Moment, NewCollection, NewGeneration, NewRemote, NewSnapshot,
+    NodeContent, Notices, PageLimit, PastDocuments, PastPage, PastRange, People, Queries, Recent,
+    Remote, RemoteId, RowLimit, SelectBodies, Selection, SkipKind, Store, StoreError, StoredItem,
+    StoredViews, Token, Usage, User, UserId, UserName, ViewNode, ViewPage, ViewState,
+    ViewsSignature, ViewsUpdate, WriteOrigin,
 };
 
 use super::page::{Histogram, Page};

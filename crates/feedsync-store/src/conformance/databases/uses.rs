@@ -11,7 +11,8 @@ use crate::conformance::wait;
 use crate::{
     ChangeNumber, Database, DatabaseChange, Databases, DatabasesExt as _, DocumentRange,
     DocumentRequest, DocumentWrite, DocumentsSnapshot, EndedRevision, Epoch, History, Kind,
-    LocalDocument, Moment, PageLimit, PastRange, SelectBodies, SkipKind, StoredBody, StoredDocument,
+    LocalDocument, Moment, PageLimit, PastRange, SelectBodies, SkipKind, StoredBody,
+    StoredDocument,
 };
 
 /// An operation on databases.
@@ -298,8 +299,10 @@ fn join(snapshot: &DocumentsSnapshot, arrivals: &[Arrival]) -> Vec<DocumentWrite
             tree,
             is_change: graft.is_change(),
             kind: kind(arrival),
-            bodies, is_purge: false, author: (arrival.kind % 2 == 1).then(|| "anna".into()),
-});
+            bodies,
+            is_purge: false,
+            author: (arrival.kind % 2 == 1).then(|| "anna".into()),
+        });
     }
     writes
 }
@@ -309,7 +312,15 @@ fn purge(snapshot: &DocumentsSnapshot, document: u8) -> Vec<DocumentWrite> {
     let mut tree = snapshot.document(&id).expect("it is wanted").tree.clone();
     let Some(winner) = tree.winner().map(|leaf| leaf.revision.clone()) else { return Vec::new() };
     tree.purge(&[winner]);
-    vec![DocumentWrite { id, tree, is_change: false, kind: None, bodies: Vec::new(), is_purge: true, author: None }]
+    vec![DocumentWrite {
+        id,
+        tree,
+        is_change: false,
+        kind: None,
+        bodies: Vec::new(),
+        is_purge: true,
+        author: None,
+    }]
 }
 
 /// The start of the clock of [`TestEnvironment`](crate::conformance::TestEnvironment), in microseconds. Each write is one

@@ -15,7 +15,7 @@ use crate::database::{Database, EndedRevision, WriteEffect, WriteOrigin};
 use crate::error::StoreError;
 use crate::postgres::pipeline::Pipeline;
 
-const FORGET: &str = concat!(
+pub(super) const FORGET: &str = concat!(
     "DELETE FROM ended_revisions t USING unnest($2::bytea[], $3::bytea[]) w (key_head, key_digest)
       WHERE t.database = $1 AND t.head = w.key_head AND t.digest = w.key_digest RETURNING ",
     ended_columns!()

@@ -16,7 +16,7 @@ use super::rows::{self, DatabaseRow, LOCK};
 use super::{bodies, transfer};
 use crate::database::{
     EndedPosition, EndedRevision, PageBudget, PastDocument, PastDocuments, PastLeaf, PastPage,
-    PastRange, StoredDocument, WriteOrigin,
+    PastRange, StoredDocument, WriteOrigin, expired_piece,
 };
 use crate::error::StoreError;
 use crate::order::Moment;
@@ -26,7 +26,12 @@ use crate::postgres::{PostgresStore, pool};
 
 macro_rules! select_ended {
     ($rest:literal) => {
-        concat!("SELECT ", ended_columns!(), " FROM ended_revisions WHERE database = $1 AND ", $rest)
+        concat!(
+            "SELECT ",
+            ended_columns!(),
+            " FROM ended_revisions WHERE database = $1 AND ",
+            $rest
+        )
     };
 }
 
@@ -39,8 +44,7 @@ pub(super) const LATEST_ENDED_OF: &str = select_ended!(
      ORDER BY ended DESC, number DESC LIMIT $5"
 );
 
-pub(super) const FIRST_ENDED: &str =
-    select_ended!("ended <= $2 ORDER BY ended, number LIMIT $3");
+pub(super) const FIRST_ENDED: &str = select_ended!("ended <= $2 ORDER BY ended, number LIMIT $3");
 
 pub(super) const ENDED_AFTER: &str = select_ended!("number > $2 ORDER BY number LIMIT $3");
 
@@ -164,7 +168,8 @@ async fn documents_at(
     range: PastRange,
     most_bytes: u64,
 ) -> Result<PastPage, StoreError> {
-    let DatabaseRow { id: database_row, database, .. } = transfer::require(transaction, name).await?;
+    let DatabaseRow { id: database_row, database, .. } =
+        transfer::require(transaction, name).await?;
     if let Some(unknown) = database.unknown(moment) {
         return Ok(unknown);
     }
@@ -271,8 +276,8 @@ async fn latest(
     let transaction = pool::snapshot(client).await?;
     let DatabaseRow { id, database, .. } = transfer::require(&transaction, name).await?;
     let Some(since) = database.past.since.map(micros) else { return Ok(Vec::new()) };
-    let (ended, number) = before
-        .map_or((i64::MAX, i64::MAX), |before| (micros(before.ended), before.body as i64));
+    let (ended, number) =
+        before.map_or((i64::MAX, i64::MAX), |before| (micros(before.ended), before.body as i64));
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let keys = Keys::of(of);
     let mut parameters: Vec<Parameter<'_>> = vec![&id, &since, &ended, &number, &most];
@@ -304,11 +309,12 @@ async fn expire(
     pipeline.add(IN_ORDER, vec![]);
     pipeline.add(FIRST_ENDED, vec![&database_row.id, &through, &limit]);
     let [_, rows] = pipeline.run_all(transaction).await?;
+    let due = rows.iter().map(past_rows::ended).collect::<Result<Vec<_>, _>>()?;
+    let piece = expired_piece(due);
     let (mut numbers, mut held) = (Vec::new(), Vec::new());
-    for row in &rows {
-        let EndedRevision { content, is_held, .. } = past_rows::ended(row)?;
+    for EndedRevision { content, is_held, .. } in &piece {
         numbers.push(content.body.number as i64);
-        if is_held {
+        if *is_held {
             database_row.database.release(content.body.whole());
             held.push(content.body.number as i64);
         }
@@ -321,7 +327,7 @@ async fn expire(
     if database_row.database != before {
         rows::write(transaction, &database_row).await?;
     }
-    Ok(rows.len() == most)
+    Ok(rows.len() == most || piece.len() < rows.len())
 }
 
 /// The writes that made bodies, ascending, after one.

@@ -127,8 +127,7 @@ impl<'a> OriginColumns<'a> {
     }
 
     pub(super) fn add_to<'b>(&'b self, pipeline: &mut Pipeline<'b>, database: &'b i64) {
-        let all: Vec<Parameter<'b>> =
-            vec![database, &self.numbers, &self.moments, &self.authors];
+        let all: Vec<Parameter<'b>> = vec![database, &self.numbers, &self.moments, &self.authors];
         pipeline.add_for(self.numbers.len(), INSERT_ORIGINS, all);
     }
 }
