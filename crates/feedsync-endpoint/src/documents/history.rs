@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use feedsync_couch::{BodyRef, DatabaseName, DocumentId, Leaf, Revision};
 use feedsync_store::{
-    Database, DatabaseChange, Databases, EndedPosition, History, Moment, PastPage,
-    PastRange, StoreError, StoredDocument, WriteOrigin,
+    Database, DatabaseChange, Databases, EndedPosition, History, Moment, PastPage, PastRange,
+    StoreError, StoredDocument, WriteOrigin,
 };
 
 pub use mass_loss::{LOSS_PERCENT, LOSS_PERIOD, MIN_LOST_DOCUMENTS, MassLoss};
