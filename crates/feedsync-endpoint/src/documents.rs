@@ -6,6 +6,7 @@ pub mod difference;
 pub mod filter;
 pub mod filter_functions;
 pub mod functions;
+pub mod history;
 pub mod leaves;
 mod purge;
 pub mod replication;
@@ -91,7 +92,7 @@ const WRITE_BATCH: usize = 2_000;
 /// Age in microseconds of an unreferenced attachment at which no document can still be about to name it.
 const UPLOAD_GRACE_MICROS: u64 = 24 * 60 * 60 * 1_000_000;
 
-/// Bytes of superseded revisions below which a database is not compacted.
+/// Bytes of superseded revisions, without those of the history, below which a database is not compacted.
 const MIN_SUPERSEDED_BYTES: u64 = 1 << 20;
 
 impl Endpoint {
@@ -138,7 +139,9 @@ impl Endpoint {
                 return failure.map(|()| count);
             };
             let is_due = |it: &&Database| {
-                it.superseded >= MIN_SUPERSEDED_BYTES && it.superseded > it.bytes / 2
+                // A compaction cannot remove what the history keeps.
+                let superseded = it.superseded.saturating_sub(it.past.bytes);
+                superseded >= MIN_SUPERSEDED_BYTES && superseded > it.bytes / 2
             };
             for Database { name, .. } in page.iter().filter(is_due) {
                 match self.compact_documents(name).await {
@@ -175,6 +178,7 @@ async fn write_prepared(
     Database { name, epoch, .. }: &Database,
     prepared: Arc<[PreparedDocument]>,
     elsewhere: Option<Elsewhere>,
+    author: Option<Arc<str>>,
 ) -> Result<(ChangeNumber, Database, Written), DocumentsError> {
     // Attachments of replicated documents are compared with those of the stored revisions.
     let with_attachments = |document: &PreparedDocument| DocumentRequest {
@@ -195,7 +199,10 @@ async fn write_prepared(
                 return (Vec::new(), Err(gone));
             }
             match decide::decide(snapshot, &prepared, elsewhere.as_ref()) {
-                Ok((writes, written)) => (writes, Ok((snapshot.database().last, written))),
+                Ok((mut writes, written)) => {
+                    writes.iter_mut().for_each(|write| write.author.clone_from(&author));
+                    (writes, Ok((snapshot.database().last, written)))
+                }
                 Err(refusal) => (Vec::<DocumentWrite>::new(), Err(refusal)),
             }
         })

@@ -6,6 +6,7 @@
 
 mod contract;
 mod decision;
+mod history;
 #[cfg(feature = "queries")]
 pub(crate) mod indexing;
 mod queries;
@@ -23,8 +24,16 @@ use crate::error::StoreError;
 use crate::order::{ChangeNumber, Epoch, Moment};
 
 pub use contract::{Databases, DatabasesExt};
+pub(crate) use decision::WriteEffect;
 pub use decision::{
     DecideDocuments, DocumentEntry, DocumentRequest, DocumentWrite, DocumentsSnapshot, StoredBody,
+};
+pub(crate) use history::PastLeaf;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub(crate) use history::expired_piece;
+pub use history::{
+    EndedPosition, EndedRevision, HISTORY_SECONDS, History, HistoryState, PastDocument,
+    PastDocuments, PastPage, PastRange, PastRevision, WriteOrigin,
 };
 #[cfg(feature = "queries")]
 pub use indexing::{IndexId, IndexPage, IndexRange, Indexes, MAX_INDEXES, StoredIndex};
@@ -64,10 +73,14 @@ pub struct Database {
     pub revisions_kept: u64,
     /// Its access rules (`_security`), as JSON.
     pub security: Option<String>,
-    /// Number of bytes of all stored bodies, with the attachments that each of them names.
+    /// Number of bytes of all stored bodies, those of the history included, with the attachments that each of them names.
     pub bytes: u64,
-    /// The part of those bytes that belongs to revisions that are not leaves.
+    /// The part of those bytes that belongs to revisions that are not leaves, those of the history included.
     pub superseded: u64,
+    /// Whether ended revisions are kept.
+    pub history: History,
+    /// State of the history.
+    pub past: HistoryState,
 }
 
 /// A change of a database's settings.
@@ -77,6 +90,8 @@ pub struct DatabaseChange {
     pub revisions_kept: Option<u64>,
     /// Access rules (`_security`).
     pub security: Option<String>,
+    /// Whether ended revisions are kept from now on. [`History::Off`] gives up all that are kept.
+    pub history: Option<History>,
 }
 
 /// A document that is not replicated (`_local/`).
@@ -108,6 +123,8 @@ impl Database {
             security,
             bytes: 0,
             superseded: 0,
+            history: History::Off,
+            past: HistoryState::default(),
         }
     }
 
@@ -119,8 +136,11 @@ impl Database {
         }
     }
 
-    pub(crate) fn change(&mut self, change: DatabaseChange) {
-        let DatabaseChange { revisions_kept, security } = change;
+    pub(crate) fn change(&mut self, change: DatabaseChange, now: Moment) {
+        let DatabaseChange { revisions_kept, security, history } = change;
+        if let Some(history) = history {
+            self.keep(history, now);
+        }
         self.revisions_kept = revisions_kept.unwrap_or(self.revisions_kept);
         self.security = security.or_else(|| self.security.take());
     }

@@ -4,7 +4,7 @@
 //! removed piece by piece.
 
 /// Name of each kind of inconsistency, and a statement that finds it.
-pub(crate) const INCONSISTENCIES: [(&str, &str); 11] = [
+pub(crate) const INCONSISTENCIES: [(&str, &str); 13] = [
     (
         "documents without a database",
         "SELECT 1 FROM documents t WHERE NOT EXISTS (SELECT 1 FROM databases d WHERE d.id = t.database)",
@@ -26,6 +26,16 @@ pub(crate) const INCONSISTENCIES: [(&str, &str); 11] = [
     (
         "attachments without a database",
         "SELECT 1 FROM attachments t WHERE NOT EXISTS (SELECT 1 FROM databases d WHERE d.id = t.database)",
+    ),
+    (
+        "ended revisions without a database",
+        "SELECT 1 FROM ended_revisions t WHERE NOT EXISTS (SELECT 1 FROM databases d WHERE d.id = t.database)",
+    ),
+    (
+        "databases with a wrong count of bytes that only the history keeps",
+        "SELECT 1 FROM databases d WHERE name IS NOT NULL AND history_bytes <>
+           (SELECT coalesce(sum(t.length + t.attached), 0) FROM ended_revisions t
+             WHERE t.database = d.id AND t.held)",
     ),
     (
         "views without a database",

@@ -13,7 +13,9 @@ use self::state::state;
 use crate::blob::Digest;
 use crate::collection::Collection;
 use crate::contract::Store;
-use crate::database::{Database, Kind, LocalDocument, StoredBody, StoredDocument};
+use crate::database::{
+    Database, EndedRevision, Kind, LocalDocument, StoredBody, StoredDocument, WriteOrigin,
+};
 use crate::error::StoreError;
 use crate::identity::LedgerEntry;
 use crate::log::{KeyedAppend, Log};
@@ -80,6 +82,22 @@ pub trait Transfer: Store {
         after: u64,
         limit: PageLimit,
     ) -> Result<Vec<(u64, StoredBody)>, StoreError>;
+
+    /// The writes that made bodies, where they are known, ascending by number, after one.
+    async fn body_origins(
+        &self,
+        database: &DatabaseName,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, WriteOrigin)>, StoreError>;
+
+    /// All ended revisions, also those that are not removed yet, ascending by the number of their body, after one.
+    async fn all_ended(
+        &self,
+        database: &DatabaseName,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<EndedRevision>, StoreError>;
 
     /// Local documents after one, in an order that the store chooses and does not change.
     async fn local_documents(
@@ -148,6 +166,10 @@ pub enum TransferPart {
     Documents(DatabaseName, Vec<TransferredDocument>),
     /// Bodies of revisions, under the numbers by which documents refer to them.
     Bodies(DatabaseName, Vec<(u64, StoredBody)>),
+    /// The writes that made bodies.
+    BodyOrigins(DatabaseName, Vec<(u64, WriteOrigin)>),
+    /// Ended revisions of a history.
+    Ended(DatabaseName, Vec<EndedRevision>),
     /// Remotes with their ids and state, because items refer to them.
     Remotes(Vec<Remote>),
     /// Entries of the audit record, oldest first; they get new positions.

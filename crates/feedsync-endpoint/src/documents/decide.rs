@@ -296,7 +296,15 @@ impl<'a> Draft<'a> {
         let Self { tree, bodies, is_change, .. } = self;
         let bodies = bodies.into_iter().filter(|(number, ..)| kept.contains(number));
         let bodies = bodies.map(|(number, _, body)| (number, body)).collect();
-        DocumentWrite { id: id.clone(), tree, is_change, kind, bodies }
+        DocumentWrite {
+            id: id.clone(),
+            tree,
+            is_change,
+            kind,
+            bodies,
+            is_purge: false,
+            author: None,
+        }
     }
 }
 

@@ -28,7 +28,15 @@ pub async fn purge_documents(
                     let (id, kind, bodies) = (id.clone(), Some(Kind::Unknown), Vec::new());
                     // A remaining document is reported as changed: another leaf may win.
                     let is_change = !tree.is_empty();
-                    writes.push(DocumentWrite { id, tree, is_change, kind, bodies });
+                    writes.push(DocumentWrite {
+                        id,
+                        tree,
+                        is_change,
+                        kind,
+                        bodies,
+                        is_purge: true,
+                        author: None,
+                    });
                 }
                 purged.push((id.clone(), gone));
             }

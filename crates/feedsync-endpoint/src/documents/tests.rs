@@ -2,6 +2,7 @@
 
 mod attachments;
 mod compaction;
+mod history;
 mod validation;
 mod views;
 

@@ -131,14 +131,17 @@ impl DocumentsWriter {
         if documents.is_empty() {
             return Ok((database.clone(), Vec::new()));
         }
-        let mut done = write_prepared(databases, database, Arc::clone(&documents), None).await;
+        let author: Option<Arc<str>> = self.author.name.as_deref().map(Arc::from);
+        let all = Arc::clone(&documents);
+        let mut done = write_prepared(databases, database, all, None, author.clone()).await;
         if let Err(DocumentsError::Refused(refusal)) = &done
             && refusal.kind == RefusalKind::MissingStub
         {
             let elsewhere = stored_elsewhere(databases, &database.name, &documents).await?;
             if !elsewhere.is_empty() || edits == Edits::Replicated {
                 let documents = Arc::clone(&documents);
-                done = write_prepared(databases, database, documents, Some(elsewhere)).await;
+                let elsewhere = Some(elsewhere);
+                done = write_prepared(databases, database, documents, elsewhere, author).await;
             }
         }
         let (seen, after, written) = done?;

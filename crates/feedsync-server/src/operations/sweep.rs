@@ -3,7 +3,8 @@
 //! It removes: items past the retention limits of their collection (FeedSync 4.2.4); blobs that no item has
 //! named for a day, which gives a client time to send the item; generations of logs that ended long ago
 //! (LR46); tokens and sessions that expired a month ago, which until then are listed as expired; old entries
-//! of the audit record; and database content that is mostly superseded, or belonged to a dropped database.
+//! of the audit record; revisions that the histories of databases no longer keep; and database content that is mostly
+//! superseded, or belonged to a dropped database.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -38,6 +39,9 @@ pub(crate) async fn hourly(endpoint: Endpoint, limits: Limits) {
             Ok(0) => {}
             Ok(generations) => tracing::info!(generations, "deleted old generations of logs"),
             Err(error) => tracing::warn!(%error, "cannot delete old generations of logs"),
+        }
+        if let Err(error) = endpoint.expire_histories().await {
+            tracing::warn!(%error, "cannot delete expired histories of databases");
         }
         match endpoint.compact_databases().await {
             Ok(0) => {}

@@ -21,6 +21,7 @@ pub mod altering;
 pub mod change_order;
 pub mod collections;
 pub mod databases;
+pub use databases::{history, schedule};
 #[cfg(feature = "queries")]
 pub use databases::{indexes, views};
 pub mod identity;
@@ -187,6 +188,12 @@ macro_rules! database_tests {
                 any_use_of_databases_gives_what_the_memory_store_gives
                 attachments_that_nothing_names_go_from_all_databases
                 decisions_about_a_database_never_apply_to_a_later_one_of_the_same_name
+            ]
+            history: [
+                past_states_equal_the_states_of_a_model
+                other_reads_do_not_see_the_history
+                ended_revisions_are_listed_newest_first
+                a_history_that_is_switched_off_is_removed
             ]
         );
     };

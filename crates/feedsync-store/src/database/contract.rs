@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
 
-use super::Queries;
 use super::{
     Database, DatabaseChange, DecideDocuments, DocumentChanges, DocumentPage, DocumentRange,
     DocumentRequest, DocumentWrite, DocumentsSnapshot, LocalDocument, SelectBodies, SkipKind,
 };
+use super::{PastDocuments, Queries};
 use crate::error::StoreError;
 use crate::name::UserId;
 use crate::notifier::Notices;
@@ -36,7 +36,7 @@ use crate::stored::PageLimit;
 ///
 /// A database that does not exist is [`StoreError::NoDatabase`].
 #[async_trait]
-pub trait Databases: Queries + Send + Sync + 'static {
+pub trait Databases: Queries + PastDocuments + Send + Sync + 'static {
     /// Returns databases by name after one, up to a maximum number.
     async fn databases(
         &self,

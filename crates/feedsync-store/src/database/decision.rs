@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use feedsync_couch::{Attachment, BodyRef, DocumentId, Revision, Tree};
+use feedsync_couch::{Attachment, BodyRef, Content, DocumentId, Leaf, Revision, Tree};
 
 use super::{Database, Kind};
 use crate::error::StoreError;
@@ -64,6 +64,10 @@ pub struct DocumentWrite {
     pub kind: Option<Kind>,
     /// New bodies, under numbers from [`DocumentsSnapshot::next_body`] on.
     pub bodies: Vec<(u64, StoredBody)>,
+    /// Whether it is a purge: the history of the document is removed too.
+    pub is_purge: bool,
+    /// Name of the user who writes, for the history.
+    pub author: Option<Arc<str>>,
 }
 
 impl DocumentWrite {
@@ -113,18 +117,32 @@ impl StoredBody {
 /// Effect of a write on a database's counts.
 #[derive(Debug, Default)]
 pub(crate) struct WriteEffect {
-    /// Numbers of the removed bodies.
-    pub(crate) gone: Vec<u64>,
+    /// Bodies that leave the tree.
+    pub(crate) gone: Vec<BodyRef>,
+    /// Leaves that end, if a history is kept. Those that the same update made are left out.
+    pub(crate) ended: Vec<(Revision, Content<BodyRef>)>,
+    /// Whether all ended revisions of the document are removed.
+    pub(crate) is_forgotten: bool,
     /// Whether the document takes a new number.
     pub(crate) is_change: bool,
 }
 
+impl DocumentWrite {
+    /// The write of a compaction: bodies of revisions that are not leaves leave the tree.
+    pub(crate) fn compaction(id: DocumentId, tree: Tree<BodyRef>) -> Self {
+        let (kind, bodies, author) = (None, Vec::new(), None);
+        Self { id, tree, is_change: false, kind, bodies, is_purge: false, author }
+    }
+}
+
 impl Database {
-    /// Counts a write: the difference between the old and the new tree.
+    /// Counts a write: the difference between the old and the new tree. `first_body` is the first number that the
+    /// update's new bodies can have.
     pub(crate) fn count(
         &mut self,
         before: &Tree<BodyRef>,
         write: &DocumentWrite,
+        first_body: u64,
     ) -> Result<WriteEffect, StoreError> {
         let after = &write.tree;
         let state = |tree: &Tree<BodyRef>| tree.winner().map(|leaf| leaf.content.is_deleted);
@@ -145,13 +163,24 @@ impl Database {
         self.bytes = (self.bytes + all).saturating_sub(all_before);
         self.superseded = (self.superseded + superseded).saturating_sub(superseded_before);
         let kept: HashSet<u64> = after.bodies().map(|(_, content)| content.body.number).collect();
-        let had: HashSet<u64> = before.bodies().map(|(_, content)| content.body.number).collect();
+        let had: BTreeMap<u64, BodyRef> =
+            before.bodies().map(|(_, content)| (content.body.number, content.body)).collect();
         let new: HashSet<u64> = write.bodies.iter().map(|(number, _)| *number).collect();
-        if kept.iter().any(|number| !had.contains(number) && !new.contains(number)) {
+        if kept.iter().any(|number| !had.contains_key(number) && !new.contains(number)) {
             let reason = format!("{} names a body that is not there", write.id);
             return Err(StoreError::Decision(reason));
         }
-        let gone = had.into_iter().filter(|number| !kept.contains(number)).collect();
-        Ok(WriteEffect { gone, is_change: write.is_change && !after.is_empty() })
+        let gone = had.into_values().filter(|body| !kept.contains(&body.number)).collect();
+        let is_forgotten = write.is_purge || after.is_empty();
+        let is_ended = |leaf: &Leaf<'_, BodyRef>| {
+            leaf.content.body.number < first_body && !after.is_leaf(leaf.revision)
+        };
+        let ended = match self.keeps_history() && !is_forgotten {
+            true => before.leaves().into_iter().filter(is_ended).collect(),
+            false => Vec::new(),
+        };
+        let ended = ended.into_iter().map(|leaf| (leaf.revision.clone(), *leaf.content)).collect();
+        let is_change = write.is_change && !after.is_empty();
+        Ok(WriteEffect { gone, ended, is_forgotten, is_change })
     }
 }

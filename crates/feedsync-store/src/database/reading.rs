@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use feedsync_couch::{BodyRef, DocumentId, Revision, Tree};
 
-use super::{Database, StoredBody};
+use super::{Database, PastLeaf, StoredBody};
 use crate::order::ChangeNumber;
 
 /// Maximum length of a [`Kind`], in bytes.
@@ -110,7 +110,16 @@ impl PageBudget {
     pub(crate) fn fits(&mut self, document: &StoredDocument, chosen: &[Revision]) -> bool {
         let length = |revision: &Revision| Some(document.tree.content(revision)?.body.length);
         let tree = document.tree.len() as u64 * REVISION;
-        let length = chosen.iter().filter_map(length).sum::<u64>() + tree;
+        self.takes(chosen.iter().filter_map(length).sum::<u64>() + tree)
+    }
+
+    /// Tells whether a document with these leaves fits, and reserves their size if so.
+    pub(crate) fn fits_past(&mut self, document: &StoredDocument, leaves: &[PastLeaf]) -> bool {
+        let length: u64 = leaves.iter().map(|leaf| leaf.content.body.length).sum();
+        self.takes(length + document.tree.len() as u64 * REVISION)
+    }
+
+    fn takes(&mut self, length: u64) -> bool {
         let left = match self.left {
             None => Some(self.most.saturating_sub(length)),
             Some(left) => left.checked_sub(length),

@@ -2,6 +2,7 @@
 
 mod databases;
 mod logs;
+mod past_documents;
 mod people;
 #[cfg(feature = "queries")]
 mod queries;

@@ -1,6 +1,7 @@
 //! Implementation of [`Databases`] in memory.
 
 mod database_contents;
+mod history;
 #[cfg(feature = "queries")]
 mod indexing;
 #[cfg(feature = "queries")]
@@ -111,9 +112,10 @@ impl Databases for MemoryStore {
         epoch: Epoch,
         change: DatabaseChange,
     ) -> Result<Database, StoreError> {
+        let now = self.environment.now();
         self.with_database(name, |database_contents| {
             database_contents.database.require(epoch)?;
-            database_contents.database.change(change);
+            database_contents.database.change(change, now);
             Ok(database_contents.database.clone())
         })
     }
@@ -124,10 +126,11 @@ impl Databases for MemoryStore {
         wanted: Vec<DocumentRequest>,
         decide: DecideDocuments,
     ) -> Result<Database, StoreError> {
+        let now = self.environment.now();
         let (database, has_visible_changes) = self.with_database(name, |database_contents| {
             // An update that fails or panics changes nothing, because it works on a copy.
             let mut changed = database_contents.clone();
-            let has_visible_changes = changed.update(wanted, decide)?;
+            let has_visible_changes = changed.update(wanted, decide, now)?;
             *database_contents = changed;
             Ok((database_contents.database.clone(), has_visible_changes))
         })?;
@@ -305,11 +308,8 @@ impl Databases for MemoryStore {
             for id in &ids {
                 let mut tree = database_contents.documents[id].tree.clone();
                 tree.compact();
-                let bodies = Vec::new();
-                database_contents.put(
-                    DocumentWrite { id: id.clone(), tree, is_change: false, kind: None, bodies },
-                    0,
-                )?;
+                let write = DocumentWrite::compaction(id.clone(), tree);
+                database_contents.put(write, 0, None)?;
             }
             Ok(ids.last().filter(|_| ids.len() == most).cloned())
         })

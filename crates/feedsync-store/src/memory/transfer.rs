@@ -13,7 +13,7 @@ use super::logs::StoredLog;
 use super::state::CollectionContents;
 use crate::blob::Digest;
 use crate::collection::Collection;
-use crate::database::{Database, LocalDocument, StoredBody};
+use crate::database::{Database, EndedRevision, LocalDocument, StoredBody, WriteOrigin};
 use crate::error::StoreError;
 use crate::identity::LedgerEntry;
 use crate::log::KeyedAppend;
@@ -86,6 +86,24 @@ impl Transfer for MemoryStore {
         limit: PageLimit,
     ) -> Result<Vec<(u64, StoredBody)>, StoreError> {
         self.with_database(database, |database_contents| Ok(database_contents.bodies(after, limit)))
+    }
+
+    async fn body_origins(
+        &self,
+        database: &DatabaseName,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, WriteOrigin)>, StoreError> {
+        self.with_database(database, |contents| Ok(contents.body_origins(after, limit)))
+    }
+
+    async fn all_ended(
+        &self,
+        database: &DatabaseName,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<EndedRevision>, StoreError> {
+        self.with_database(database, |contents| Ok(contents.all_ended(after, limit)))
     }
 
     async fn local_documents(
@@ -170,6 +188,10 @@ impl Transfer for MemoryStore {
                 state.database_mut(&name)?.take_documents(documents)
             }
             TransferPart::Bodies(name, bodies) => state.database_mut(&name)?.take_bodies(bodies),
+            TransferPart::BodyOrigins(name, origins) => {
+                state.database_mut(&name)?.take_origins(origins)
+            }
+            TransferPart::Ended(name, ended) => state.database_mut(&name)?.take_ended(ended),
             TransferPart::Remotes(remotes) => {
                 state.remotes.extend(remotes.into_iter().map(|remote| (remote.id, remote)));
             }

@@ -12,7 +12,19 @@ use crate::error::StoreError;
 use crate::inconsistencies::INCONSISTENCIES;
 
 /// Further kinds of inconsistent rows; each query selects them, and has a description.
-const BACKEND_CHECKS: [(&str, &str); 25] = [
+const BACKEND_CHECKS: [(&str, &str); 27] = [
+    (
+        "ended revisions whose body is missing",
+        "SELECT 1 FROM ended_revisions t JOIN databases d ON d.id = t.database
+          WHERE d.name IS NOT NULL AND t.ended > d.history_since
+            AND NOT EXISTS (SELECT FROM bodies b WHERE (b.database, b.number) = (t.database, t.number))",
+    ),
+    (
+        "writers of bodies that are not stored",
+        "SELECT 1 FROM body_origins t JOIN databases d ON d.id = t.database
+          WHERE d.name IS NOT NULL
+            AND NOT EXISTS (SELECT FROM bodies b WHERE (b.database, b.number) = (t.database, t.number))",
+    ),
     (
         "items without a collection",
         "SELECT 1 FROM items t WHERE NOT EXISTS (SELECT FROM collections c WHERE c.id = t.collection)",

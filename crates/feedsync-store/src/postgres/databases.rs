@@ -13,6 +13,9 @@ mod local;
 #[cfg(not(feature = "queries"))]
 mod no_indexes;
 mod pages;
+mod past_batch;
+pub(super) mod past_documents;
+mod past_rows;
 #[cfg(test)]
 mod plans;
 #[cfg(feature = "queries")]
@@ -154,11 +157,12 @@ impl Databases for PostgresStore {
         change: DatabaseChange,
     ) -> Result<Database, StoreError> {
         let name = name.clone();
-        self.write(move |transaction, _| {
+        self.write(move |transaction, node| {
+            let now = node.environment.now();
             async move {
                 let mut database_row = rows::lock(transaction, LOCK, &name).await?;
                 database_row.database.require(epoch)?;
-                database_row.database.change(change);
+                database_row.database.change(change, now);
                 rows::write(transaction, &database_row).await?;
                 Ok(database_row.database)
             }

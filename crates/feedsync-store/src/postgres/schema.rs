@@ -41,6 +41,8 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { sql: include_str!("migrations/010.sql"), oldest_compatible: 10 },
     // An older node would let users of databases alone use everything.
     Migration { sql: include_str!("migrations/011.sql"), oldest_compatible: 11 },
+    // An older node would remove bodies that a history keeps.
+    Migration { sql: include_str!("migrations/012.sql"), oldest_compatible: 12 },
 ];
 
 /// Key of the lock under which a store is founded, migrated and settled, and which writes share: "feedsync".

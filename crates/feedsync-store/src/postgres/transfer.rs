@@ -9,14 +9,14 @@ use feedsync_couch::{AttachmentDigest, DatabaseName, LocalId};
 use futures_util::FutureExt as _;
 
 use super::acts::{Acts, INSERT_ACTS};
-use super::databases::transfer;
+use super::databases::{past_documents, transfer};
 use super::node::Node;
 use super::rows::{digest, get, maybe_moment, micros, parsed};
 use super::{PostgresStore, collections, log_rows, logs, read, remotes, write};
 use crate::blob::Digest;
 use crate::collection::Collection;
 use crate::columns;
-use crate::database::{LocalDocument, StoredBody};
+use crate::database::{EndedRevision, LocalDocument, StoredBody, WriteOrigin};
 use crate::error::StoreError;
 use crate::identity::LedgerEntry;
 use crate::log::KeyedAppend;
@@ -142,6 +142,32 @@ impl Transfer for PostgresStore {
         .await
     }
 
+    async fn body_origins(
+        &self,
+        database: &DatabaseName,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, WriteOrigin)>, StoreError> {
+        let name = database.clone();
+        self.run(move |node| async move {
+            past_documents::origins(&mut node.connection().await?, &name, after, limit).await
+        })
+        .await
+    }
+
+    async fn all_ended(
+        &self,
+        database: &DatabaseName,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<EndedRevision>, StoreError> {
+        let name = database.clone();
+        self.run(move |node| async move {
+            past_documents::all_ended(&mut node.connection().await?, &name, after, limit).await
+        })
+        .await
+    }
+
     async fn local_documents(
         &self,
         database: &DatabaseName,
@@ -222,6 +248,10 @@ async fn load(
         TransferPart::Bodies(name, bodies) => {
             transfer::take_bodies(transaction, &name, &bodies).await
         }
+        TransferPart::BodyOrigins(name, origins) => {
+            transfer::take_origins(transaction, &name, &origins).await
+        }
+        TransferPart::Ended(name, ended) => transfer::take_ended(transaction, &name, &ended).await,
         TransferPart::Remotes(list) => remember(transaction, &list).await,
         TransferPart::Acts(acts) => {
             let acts: Vec<(Moment, AuditAction)> =

@@ -9,7 +9,7 @@ use crate::error::StoreError;
 use crate::inconsistencies::INCONSISTENCIES;
 
 /// Further kinds of inconsistent rows, each with a description.
-const BACKEND_CHECKS: [(&str, &str); 7] = [
+const BACKEND_CHECKS: [(&str, &str); 9] = [
     (
         "document bodies without a database",
         "SELECT 1 FROM bodies t WHERE NOT EXISTS (SELECT 1 FROM databases d WHERE d.id = t.key >> 40)",
@@ -18,6 +18,17 @@ const BACKEND_CHECKS: [(&str, &str); 7] = [
         "document bodies with a number that their database has not issued",
         "SELECT 1 FROM bodies t JOIN databases d ON d.id = t.key >> 40
           WHERE t.key & ((1 << 40) - 1) >= d.next_body",
+    ),
+    (
+        "ended revisions whose body is missing",
+        "SELECT 1 FROM ended_revisions t JOIN databases d ON d.id = t.database
+          WHERE d.name IS NOT NULL AND t.ended > d.history_since
+            AND NOT EXISTS (SELECT 1 FROM bodies b WHERE b.key = t.key)",
+    ),
+    (
+        "writers of bodies that are not stored",
+        "SELECT 1 FROM body_origins t JOIN databases d ON d.id = t.key >> 40
+          WHERE d.name IS NOT NULL AND NOT EXISTS (SELECT 1 FROM bodies b WHERE b.key = t.key)",
     ),
     (
         "unused attachments that are marked as used",

@@ -11,7 +11,9 @@ use super::rows::{change_key, parsed};
 use super::view_removal::drop_views;
 use crate::collection::Collection;
 use crate::columns::{damaged, moment};
-use crate::database::{Database, LoadedDocument, StoredBody, StoredDocument};
+use crate::database::{
+    Database, History, HistoryState, LoadedDocument, StoredBody, StoredDocument,
+};
 use crate::error::StoreError;
 use crate::name::{CollectionName, UserName};
 use crate::order::{ChangeNumber, Epoch};
@@ -20,7 +22,8 @@ macro_rules! select_databases {
     ($rest:literal) => {
         concat!(
             "SELECT id, name, epoch_began, epoch_tail, created, last, next_body, documents, deleted, purges, \
-             revisions_kept, security, bytes, superseded, indexes, index_version FROM databases ",
+             revisions_kept, security, bytes, superseded, indexes, index_version, history_seconds, \
+             history_since, history_last, history_bytes FROM databases ",
             $rest
         )
     };
@@ -88,6 +91,15 @@ fn database_row(row: &Row<'_>) -> Result<DatabaseRow, StoreError> {
         security: row.get(11)?,
         bytes: count(12)?,
         superseded: count(13)?,
+        history: match row.get::<_, Option<i64>>(16)? {
+            None => History::Off,
+            Some(seconds) => History::Kept { seconds: seconds as u64 },
+        },
+        past: HistoryState {
+            since: row.get::<_, Option<i64>>(17)?.map(moment),
+            last: moment(row.get(18)?),
+            bytes: count(19)?,
+        },
     };
     let indexing = Indexing { count: count(14)?, version: row.get(15)? };
     Ok(DatabaseRow { id: row.get(0)?, next_body: count(6)?, database, indexing })
@@ -197,7 +209,8 @@ pub(super) fn write(connection: &Connection, database_row: &DatabaseRow) -> Resu
         .prepare_cached(
             "UPDATE databases SET last = ?2, next_body = ?3, documents = ?4, deleted = ?5, purges = ?6,
                                   revisions_kept = ?7, security = ?8, bytes = ?9, superseded = ?10,
-                                  indexes = ?11, index_version = ?12
+                                  indexes = ?11, index_version = ?12, history_seconds = ?13,
+                                  history_since = ?14, history_last = ?15, history_bytes = ?16
               WHERE id = ?1",
         )?
         .execute(params![
@@ -213,6 +226,13 @@ pub(super) fn write(connection: &Connection, database_row: &DatabaseRow) -> Resu
             database.superseded as i64,
             indexing.count as i64,
             indexing.version,
+            match database.history {
+                History::Off => None,
+                History::Kept { seconds } => Some(i64::try_from(seconds).unwrap_or(i64::MAX)),
+            },
+            database.past.since,
+            database.past.last,
+            database.past.bytes as i64,
         ])?;
     Ok(())
 }
@@ -317,8 +337,10 @@ pub(super) fn remove_bodies(
 ) -> Result<(), StoreError> {
     let mut statement = connection
         .prepare_cached("DELETE FROM bodies WHERE key = ?1 RETURNING attachments IS NOT NULL")?;
+    let mut origins = connection.prepare_cached("DELETE FROM body_origins WHERE key = ?1")?;
     for number in numbers {
         let key = body_key(database, *number);
+        origins.execute([key])?;
         let had_attachments = statement.query_row([key], |row| row.get(0)).optional()?;
         if had_attachments == Some(true) {
             attachment_rows::forget(connection, key)?;
@@ -360,20 +382,26 @@ pub(super) fn read(
     chosen: Vec<Revision>,
 ) -> Result<LoadedDocument, StoreError> {
     let mut bodies = BTreeMap::new();
-    if chosen.is_empty() {
-        return Ok(LoadedDocument { document, bodies });
-    }
-    let mut statement =
-        connection.prepare_cached("SELECT text, attachments FROM bodies WHERE key = ?1")?;
     for revision in chosen {
         let Some(content) = document.tree.content(&revision) else { continue };
-        let mut rows = statement.query([body_key(database, content.body.number)])?;
-        let row = rows.next()?.ok_or_else(|| {
+        let body = stored_body(connection, database, content.body.number)?.ok_or_else(|| {
             StoreError::Damaged(format!("the body of {} {revision} is missing", document.id))
         })?;
-        bodies.insert(revision, body(row, 0)?);
+        bodies.insert(revision, body);
     }
     Ok(LoadedDocument { document, bodies })
+}
+
+/// A body by its number.
+pub(super) fn stored_body(
+    connection: &Connection,
+    database: i64,
+    number: u64,
+) -> Result<Option<StoredBody>, StoreError> {
+    let sql = "SELECT text, attachments FROM bodies WHERE key = ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([body_key(database, number)])?;
+    rows.next()?.map(|row| body(row, 0)).transpose()
 }
 
 /// Reads a body: its text and its attachments, from a column on.

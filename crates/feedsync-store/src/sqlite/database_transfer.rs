@@ -4,8 +4,8 @@ use feedsync_couch::{AttachmentDigest, DatabaseName, LocalId};
 use rusqlite::{Connection, Params, Row, params};
 
 use super::database_rows::{self, DatabaseRow, Indexing, body_key};
-use super::{collections, rows};
-use crate::database::{Database, Kind, LocalDocument, StoredBody};
+use super::{collections, past_rows, rows};
+use crate::database::{Database, EndedRevision, Kind, LocalDocument, StoredBody, WriteOrigin};
 use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::order::ChangeNumber;
@@ -135,6 +135,30 @@ pub(super) fn take_bodies(
     let database_row = database_rows::require(connection, name)?.id;
     for (number, body) in bodies {
         database_rows::insert_body(connection, database_row, *number, body)?;
+    }
+    Ok(())
+}
+
+pub(super) fn take_origins(
+    connection: &Connection,
+    name: &DatabaseName,
+    origins: &[(u64, WriteOrigin)],
+) -> Result<(), StoreError> {
+    let database_row = database_rows::require(connection, name)?.id;
+    for (number, origin) in origins {
+        past_rows::insert_origin(connection, body_key(database_row, *number), origin)?;
+    }
+    Ok(())
+}
+
+pub(super) fn take_ended(
+    connection: &Connection,
+    name: &DatabaseName,
+    ended: &[EndedRevision],
+) -> Result<(), StoreError> {
+    let database_row = database_rows::require(connection, name)?.id;
+    for row in ended {
+        past_rows::insert_ended(connection, database_row, row)?;
     }
     Ok(())
 }

@@ -12,12 +12,13 @@ use super::no_indexes::{Upkeep, remove_document};
 use super::sweep_limits::{SWEEP_BYTES, SWEEP_ROWS};
 #[cfg(feature = "queries")]
 use super::views::remove_document;
-use super::{rows, view_removal};
+use super::{past_rows, rows, view_removal};
 use crate::database::{
     Database, DocumentEntry, DocumentRequest, DocumentWrite, DocumentsSnapshot, StoredDocument,
+    WriteOrigin,
 };
 use crate::error::StoreError;
-use crate::order::ChangeNumber;
+use crate::order::{ChangeNumber, Moment};
 
 /// Number of pages of 4 KiB that are returned to the file system at once.
 const VACUUM_PAGES: i64 = 1_000;
@@ -33,6 +34,7 @@ pub(super) fn update(
     connection: &Connection,
     mut database_row: DatabaseRow,
     wanted: &[DocumentRequest],
+    now: Moment,
     decide: &mut dyn FnMut(&DocumentsSnapshot) -> Result<Vec<DocumentWrite>, StoreError>,
 ) -> Result<(Database, bool), StoreError> {
     let mut snapshot = DocumentsSnapshot {
@@ -61,7 +63,9 @@ pub(super) fn update(
     let mut is_purge = false;
     let before = database_row.database.last;
     let upkeep = Upkeep::of(connection, &mut database_row)?;
-    let mut update = Update { connection, database_row, upkeep, first_body: snapshot.next_body };
+    let moment = database_row.database.begin_write(now);
+    let first_body = snapshot.next_body;
+    let mut update = Update { connection, database_row, upkeep, first_body, moment };
     for write in writes {
         let found = snapshot.documents.get_mut(&write.id).ok_or_else(|| {
             StoreError::Decision(format!("{} is not among the documents of the update", write.id))
@@ -83,22 +87,30 @@ struct Update<'a> {
     upkeep: Upkeep,
     /// The first number that new bodies can have.
     first_body: u64,
+    /// Moment of the transaction, if a history is kept.
+    moment: Option<Moment>,
 }
 
 impl Update<'_> {
     /// Applies one write, also to the values in memory.
     fn put(&mut self, found: &mut DocumentEntry, write: DocumentWrite) -> Result<(), StoreError> {
-        let Self { connection, database_row, upkeep, first_body } = self;
-        let counted = database_row.database.count(&found.tree, &write)?;
+        let Self { connection, database_row, upkeep, first_body, moment } = self;
+        let counted = database_row.database.count(&found.tree, &write, *first_body)?;
+        let origin = moment.map(|moment| WriteOrigin { moment, author: write.author.clone() });
         let id = write.id;
         let old = upkeep.winner(connection, database_row.id, (&id, &found.tree), &[])?;
-        database_rows::remove_bodies(connection, database_row.id, &counted.gone)?;
+        let counts = (database_row.id, &mut database_row.database);
+        past_rows::apply(connection, counts, &id, &counted, origin.as_ref())?;
         for (number, body) in &write.bodies {
             if number < first_body {
                 return Err(StoreError::Decision(format!("the body {number} is there already")));
             }
             database_row.next_body = database_row.next_body.max(number + 1);
             database_rows::insert_body(connection, database_row.id, *number, body)?;
+            if let Some(origin) = &origin {
+                let key = database_rows::body_key(database_row.id, *number);
+                past_rows::insert_origin(connection, key, origin)?;
+            }
         }
         let new = upkeep.winner(connection, database_row.id, (&id, &write.tree), &write.bodies)?;
         upkeep.apply(connection, database_row, &id, (old.as_ref(), new.as_ref()))?;
@@ -151,15 +163,10 @@ pub(super) fn compact(
     }
     drop(rows);
     for (before, document, is_deleted) in changed {
-        let write = DocumentWrite {
-            id: document.id.clone(),
-            tree: document.tree.clone(),
-            is_change: false,
-            kind: None,
-            bodies: Vec::new(),
-        };
-        let counted = database_row.database.count(&before, &write)?;
-        database_rows::remove_bodies(connection, database_row.id, &counted.gone)?;
+        let write = DocumentWrite::compaction(document.id.clone(), document.tree.clone());
+        let counted = database_row.database.count(&before, &write, 0)?;
+        let counts = (database_row.id, &mut database_row.database);
+        past_rows::apply(connection, counts, &document.id, &counted, None)?;
         database_rows::write_document(connection, database_row.id, &document, is_deleted, None)?;
     }
     database_rows::write(connection, &database_row)?;
@@ -218,7 +225,8 @@ pub(super) fn sweep(connection: &Connection) -> Result<bool, StoreError> {
             .prepare_cached("DELETE FROM attachments WHERE database = ?1 AND digest <= ?2")?
             .execute(params![id, last])?;
     }
-    if left == SWEEP_BYTES {
+    let is_past = past_rows::sweep(connection, (first, end), SWEEP_ROWS)?;
+    if left == SWEEP_BYTES && !is_past {
         connection
             .prepare_cached("DELETE FROM attachment_uses WHERE key BETWEEN ?1 AND ?2")?
             .execute([first, end])?;

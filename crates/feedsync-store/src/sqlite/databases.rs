@@ -123,12 +123,12 @@ impl Databases for SqliteStore {
         epoch: Epoch,
         change: DatabaseChange,
     ) -> Result<Database, StoreError> {
-        let name = name.clone();
+        let (name, environment) = (name.clone(), Arc::clone(&self.environment));
         self.writer
             .run(move |connection| {
                 let mut database_row = database_rows::require(connection, &name)?;
                 database_row.database.require(epoch)?;
-                database_row.database.change(change);
+                database_row.database.change(change, environment.now());
                 database_rows::write(connection, &database_row)?;
                 Ok(database_row.database)
             })
@@ -143,11 +143,12 @@ impl Databases for SqliteStore {
     ) -> Result<Database, StoreError> {
         let database_row = name.clone();
         let (mut decide, full) = (decide, Arc::clone(&self.is_full));
+        let environment = Arc::clone(&self.environment);
         let (database, has_visible_changes) = self
             .writer
             .run_without_growth(move |connection| {
                 let found = database_rows::require(connection, &database_row)?;
-                update(connection, found, &wanted, &mut |snapshot| {
+                update(connection, found, &wanted, environment.now(), &mut |snapshot| {
                     let writes = decide(snapshot);
                     let grows = !writes.iter().all(DocumentWrite::is_without_growth);
                     if grows && full.load(Ordering::Relaxed) {

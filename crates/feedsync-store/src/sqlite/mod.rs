@@ -35,6 +35,8 @@ mod logs;
 #[cfg(not(feature = "queries"))]
 mod no_indexes;
 mod nonce;
+mod past_documents;
+mod past_rows;
 mod people;
 #[cfg(feature = "queries")]
 mod queries;

@@ -10,13 +10,13 @@ use rusqlite::{Connection, Row, params};
 use super::log_files::LogFiles;
 use super::rows::{self, parsed};
 use super::{
-    SqliteStore, acts, collections, database_rows, database_transfer, log_rows, logs, remotes,
-    update,
+    SqliteStore, acts, collections, database_rows, database_transfer, log_rows, logs,
+    past_documents, remotes, update,
 };
 use crate::blob::Digest;
 use crate::collection::Collection;
 use crate::columns;
-use crate::database::{LocalDocument, StoredBody};
+use crate::database::{EndedRevision, LocalDocument, StoredBody, WriteOrigin};
 use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::identity::LedgerEntry;
@@ -153,6 +153,30 @@ impl Transfer for SqliteStore {
             .await
     }
 
+    async fn body_origins(
+        &self,
+        database: &DatabaseName,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, WriteOrigin)>, StoreError> {
+        let name = database.clone();
+        self.readers
+            .read(move |connection| past_documents::origins(connection, &name, after, limit))
+            .await
+    }
+
+    async fn all_ended(
+        &self,
+        database: &DatabaseName,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<EndedRevision>, StoreError> {
+        let name = database.clone();
+        self.readers
+            .read(move |connection| past_documents::all_ended(connection, &name, after, limit))
+            .await
+    }
+
     async fn local_documents(
         &self,
         database: &DatabaseName,
@@ -253,6 +277,12 @@ fn load(
         }
         TransferPart::Bodies(name, bodies) => {
             database_transfer::take_bodies(connection, &name, &bodies)?
+        }
+        TransferPart::BodyOrigins(name, origins) => {
+            database_transfer::take_origins(connection, &name, &origins)?
+        }
+        TransferPart::Ended(name, ended) => {
+            database_transfer::take_ended(connection, &name, &ended)?
         }
         TransferPart::Remotes(list) => {
             for remote in &list {

@@ -76,6 +76,7 @@ impl Run<'_> {
         self.to.load(TransferPart::Database(looked.database.clone(), looked.next_body)).await?;
         self.documents(name).await?;
         self.bodies(name).await?;
+        self.history(name).await?;
         self.attachments(name).await?;
         self.local_documents(name).await?;
         if let Some(owner) = self.from.charged(name).await? {
@@ -105,6 +106,25 @@ impl Run<'_> {
             let Some((last, _)) = bodies.last() else { return Ok(()) };
             after = *last;
             self.to.load(TransferPart::Bodies(name.clone(), bodies)).await?;
+            self.tell();
+        }
+    }
+
+    async fn history(&mut self, name: &DatabaseName) -> Result<(), StoreError> {
+        let mut after = 0;
+        loop {
+            let origins = self.from.body_origins(name, after, BATCH_ROWS).await?;
+            let Some((last, _)) = origins.last() else { break };
+            after = *last;
+            self.to.load(TransferPart::BodyOrigins(name.clone(), origins)).await?;
+            self.tell();
+        }
+        let mut after = 0;
+        loop {
+            let ended = self.from.all_ended(name, after, BATCH_ROWS).await?;
+            let Some(last) = ended.last() else { return Ok(()) };
+            after = last.content.body.number;
+            self.to.load(TransferPart::Ended(name.clone(), ended)).await?;
             self.tell();
         }
     }

@@ -21,6 +21,7 @@ mod sqlite;
 mod sqlite_backup;
 mod sqlite_databases;
 mod sqlite_file;
+mod sqlite_history;
 mod sqlite_indexes;
 mod sqlite_logs;
 mod sqlite_views;

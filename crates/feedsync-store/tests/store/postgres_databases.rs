@@ -64,7 +64,15 @@ fn next(
     let place = body.place(number);
     tree.graft(&path, Content { is_deleted: false, body: place });
     let bodies = vec![(number, body)];
-    DocumentWrite { id: id.clone(), tree, is_change: true, kind: Some(kind), bodies }
+    DocumentWrite {
+        id: id.clone(),
+        tree,
+        is_change: true,
+        kind: Some(kind),
+        bodies,
+        is_purge: false,
+        author: None,
+    }
 }
 
 /// Writes the next revision of each document.

@@ -35,7 +35,15 @@ fn write(databases: &dyn Databases, ids: &[DocumentId], text: Option<&str>) {
             let content = Content { is_deleted: text.is_none(), body: body.place(number) };
             tree.graft(&path, content);
             let bodies = vec![(number, body)];
-            DocumentWrite { id: id.clone(), tree, is_change: true, kind: None, bodies }
+            DocumentWrite {
+                id: id.clone(),
+                tree,
+                is_change: true,
+                kind: None,
+                bodies,
+                is_purge: false,
+                author: None,
+            }
         };
         (written.iter().zip(snapshot.next_body()..).map(next).collect(), ())
     };

@@ -106,6 +106,8 @@ fn updates_of_several_nodes_and_removals_leave_consistent_views() {
                     is_change: false,
                     kind: None,
                     bodies: Vec::new(),
+                    is_purge: true,
+                    author: None,
                 };
                 (all.iter().map(removal).collect(), ())
             };

@@ -41,6 +41,19 @@ fn inconsistent_database_rows_are_found() {
             "UPDATE bodies SET key = key + 99999 WHERE key & 1023 = 7",
         ),
         (
+            "ended revisions without a database",
+            "UPDATE ended_revisions SET database = 99 WHERE document = '001'",
+        ),
+        (
+            "ended revisions whose body is missing",
+            "UPDATE ended_revisions SET key = key + 99999 WHERE document = '001'",
+        ),
+        (
+            "databases with a wrong count of bytes that only the history keeps",
+            "UPDATE ended_revisions SET held = 1 - held WHERE document = '001'",
+        ),
+        ("writers of bodies that are not stored", "UPDATE body_origins SET key = key + 99999"),
+        (
             "local documents without a database",
             "UPDATE local_documents SET database = 99 WHERE id = 'one'",
         ),
@@ -83,7 +96,11 @@ fn cached_database_is_invalidated_by_any_commit() {
         // Long access rules are not cached, but must be equally current.
         let security =
             (kept % 3 == 0).then(|| format!("\"{}\"", "x".repeat(5_000 + kept as usize)));
-        let change = DatabaseChange { revisions_kept: Some(kept), security: security.clone() };
+        let change = DatabaseChange {
+            revisions_kept: Some(kept),
+            security: security.clone(),
+            ..Default::default()
+        };
         wait(writer.change_database(&name, first[0], change)).unwrap();
         for database in read().map(Option::unwrap).into_iter().chain(read().map(Option::unwrap)) {
             assert_eq!(database.revisions_kept, kept);

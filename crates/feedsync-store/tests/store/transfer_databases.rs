@@ -13,8 +13,8 @@ use feedsync_store::conformance::samples::ALL;
 use feedsync_store::conformance::wait;
 use feedsync_store::{
     ChangeNumber, Database, DatabaseChange, DatabasesExt as _, Digest, DocumentRequest,
-    DocumentWrite, DocumentsSnapshot, Epoch, Kind, LocalDocument, PageLimit, StoreError,
-    StoredBody, Transfer, transfer,
+    DocumentWrite, DocumentsSnapshot, Epoch, History, Kind, LocalDocument, Moment, PageLimit,
+    StoreError, StoredBody, Transfer, transfer,
 };
 
 use crate::transfer::{Kept, environment, memory, postgres, sqlite, tester};
@@ -73,6 +73,8 @@ pub(crate) fn join(
                     is_change: graft.is_change(),
                     kind: Some(Kind::Text("note".to_owned())),
                     bodies: if is_kept { vec![(number, body.clone())] } else { Vec::new() },
+                    is_purge: false,
+                    author: None,
                 }
             };
         (numbered.map(write).collect(), ())
@@ -87,7 +89,18 @@ fn purge(store: &dyn Transfer, id: &DocumentId) {
         let mut tree = snapshot.document(&id).unwrap().tree.clone();
         tree.purge(&[tree.winner().unwrap().revision.clone()]);
         let (kind, bodies) = (None, Vec::new());
-        (vec![DocumentWrite { id: id.clone(), tree, is_change: false, kind, bodies }], ())
+        (
+            vec![DocumentWrite {
+                id: id.clone(),
+                tree,
+                is_change: false,
+                kind,
+                bodies,
+                is_purge: true,
+                author: None,
+            }],
+            (),
+        )
     };
     wait(store.decide_documents(&notes(), wanted, decide)).unwrap();
 }
@@ -96,10 +109,13 @@ fn purge(store: &dyn Transfer, id: &DocumentId) {
 pub(crate) fn fill(store: &dyn Transfer) {
     wait(store.create_database(&notes(), Some("{\"admins\":{}}".to_owned()))).unwrap().unwrap();
     wait(store.create_database(&"empty".parse().unwrap(), None)).unwrap().unwrap();
-    let change = DatabaseChange { revisions_kept: Some(7), security: None };
+    let change = DatabaseChange { revisions_kept: Some(7), ..Default::default() };
     wait(store.change_database(&notes(), epoch(store), change)).unwrap();
     let one = |name: String| (id(&name), vec!["a"], false, body("{}", &[]));
     join(store, (0..450).map(|number| one(format!("{number:03}"))).collect());
+    let history = Some(History::Kept { seconds: 60 });
+    let change = DatabaseChange { history, ..Default::default() };
+    wait(store.change_database(&notes(), epoch(store), change)).unwrap();
     let attached: [&[u8]; 2] = [b"one", b"two"];
     for bytes in [attached[0], attached[1], b"named by nothing"] {
         let digest = AttachmentDigest::of(bytes);
@@ -151,6 +167,8 @@ pub(crate) fn contents(store: &dyn Transfer) -> Vec<String> {
             let text = Digest::of(body.text.as_bytes());
             lines.push(format!("{number} {text} {:?}", body.attachments));
         }
+        lines.push(format!("{:?}", wait(store.body_origins(&name, 0, 999)).unwrap()));
+        lines.push(format!("{:?}", wait(store.all_ended(&name, 0, 999)).unwrap()));
         for digest in wait(store.attachments(&name, None, 99)).unwrap() {
             lines.push(format!("{:?}", wait(store.attachment(&name, &digest)).unwrap()));
         }
@@ -227,7 +245,7 @@ fn are_same(found: &[String], expected: &[String]) {
 fn each_database_is_in_an_epoch_of_its_own() {
     for kind in [memory, sqlite, postgres] {
         let late = environment(1);
-        late.set(feedsync_store::Moment::from_micros(1_900_000_000_000_000));
+        late.set(Moment::from_micros(1_900_000_000_000_000));
         let from = feedsync_store::MemoryStore::new(&tester(), late);
         fill(&from);
         let (to, _kept) = kind(2);
@@ -292,7 +310,10 @@ fn pieces_end_at_either_limit() {
 /// Any write to databases during their transfer is detected.
 #[test]
 fn writes_to_databases_during_a_transfer_are_detected() {
-    let writes: [fn(&dyn Transfer); 8] = [
+    let writes: [fn(&dyn Transfer); 9] = [
+        |store| {
+            wait(store.expire_history(&notes(), Moment::MAX.previous(), 1)).unwrap();
+        },
         |store| join(store, vec![(id("new"), vec!["a"], false, body("{}", &[]))]),
         |store| join(store, vec![(id("000"), vec!["a", "b"], true, body("{}", &[]))]),
         // Adds only an earlier revision to the tree: the leaf stays the same.
@@ -304,7 +325,7 @@ fn writes_to_databases_during_a_transfer_are_detected() {
             wait(store.put_local_document(&name, epoch(store), &two, Some(document))).unwrap();
         },
         |store| {
-            let change = DatabaseChange { revisions_kept: None, security: Some("{}".to_owned()) };
+            let change = DatabaseChange { security: Some("{}".to_owned()), ..Default::default() };
             wait(store.change_database(&notes(), epoch(store), change)).unwrap();
         },
         |store| drop(wait(store.create_database(&"new".parse().unwrap(), None)).unwrap()),

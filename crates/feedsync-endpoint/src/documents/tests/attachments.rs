@@ -32,7 +32,7 @@ impl Room {
 
     /// Replicates all documents from another database as a replicator does: documents that are refused
     /// because of stubs are sent again without.
-    fn take(&self, from: &Self) {
+    pub(super) fn take(&self, from: &Self) {
         let leaves = |read: &LoadedDocument| {
             let leaves = read.document.tree.leaves().into_iter();
             let leaves = leaves.map(|leaf| leaf.revision.clone()).collect();

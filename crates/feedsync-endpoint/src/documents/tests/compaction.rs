@@ -7,7 +7,7 @@ use feedsync_store::{Environment, SqliteStore};
 use super::*;
 
 #[derive(Default)]
-struct Clock(AtomicU64);
+pub(super) struct Clock(pub(super) AtomicU64);
 
 impl Environment for Clock {
     fn now(&self) -> Moment {

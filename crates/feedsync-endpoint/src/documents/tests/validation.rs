@@ -9,7 +9,7 @@ use super::*;
 
 /// Refuses documents whose text contains the `refused` member of the design document. It fails if that is `fail`.
 #[derive(Default)]
-struct Judge {
+pub(super) struct Judge {
     asked: Mutex<Vec<String>>,
 }
 
@@ -38,13 +38,13 @@ impl DesignFunctions for Judge {
     }
 }
 
-fn room() -> (Room, Arc<Judge>) {
+pub(super) fn room() -> (Room, Arc<Judge>) {
     let (room, judge) = (Room::new(), Arc::new(Judge::default()));
     let endpoint = room.endpoint.clone().with_functions(Arc::clone(&judge) as _);
     (Room { endpoint, ..room }, judge)
 }
 
-fn design(word: &str) -> String {
+pub(super) fn design(word: &str) -> String {
     format!(r#"{{"_id":"_design/{word}","validate_doc_update":"{word}"}}"#)
 }
 

@@ -10,17 +10,18 @@ use std::time::Instant;
 use async_trait::async_trait;
 use feedsync_core::ItemId;
 use feedsync_couch::view::PositionRange;
-use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
+use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId, Revision};
 use feedsync_store::{
     Append, AuditAction, AuditEntry, AuditSelection, ChangeNumber, ChangePage, Collection,
     CollectionName, CreationContext, Database, DatabaseChange, Databases, Decide, DecideCollection,
     DecideDocuments, Digest, Discarded, DocumentChanges, DocumentPage, DocumentRange,
-    DocumentRequest, Epoch, Expected, Generation, Grant, GrantFilter, Identity, IndexPage,
-    IndexRange, Indexes, ItemPage, ItemStore, LedgerEntry, LocalDocument, Log, LogOutcome,
-    LogSnapshot, Logs, Moment, NewCollection, NewGeneration, NewRemote, NewSnapshot, NodeContent,
-    Notices, PageLimit, People, Queries, Recent, Remote, RemoteId, RowLimit, SelectBodies,
-    Selection, SkipKind, Store, StoreError, StoredItem, StoredViews, Token, Usage, User, UserId,
-    UserName, ViewNode, ViewPage, ViewState, ViewsSignature, ViewsUpdate,
+    DocumentRequest, EndedPosition, EndedRevision, Epoch, Expected, Generation, Grant, GrantFilter,
+    Identity, IndexPage, IndexRange, Indexes, ItemPage, ItemStore, LedgerEntry, LocalDocument, Log,
+    LogOutcome, LogSnapshot, Logs, Moment, NewCollection, NewGeneration, NewRemote, NewSnapshot,
+    NodeContent, Notices, PageLimit, PastDocuments, PastPage, PastRange, People, Queries, Recent,
+    Remote, RemoteId, RowLimit, SelectBodies, Selection, SkipKind, Store, StoreError, StoredItem,
+    StoredViews, Token, Usage, User, UserId, UserName, ViewNode, ViewPage, ViewState,
+    ViewsSignature, ViewsUpdate, WriteOrigin,
 };
 
 use super::page::{Histogram, Page};
@@ -186,6 +187,14 @@ timed! {
     async fn sweep_attachments(&self, of: Option<&DatabaseName>, stored_before: Moment) -> u64;
     async fn sweep_databases(&self) -> bool;
     fn subscribe_to_database(&self, name: &DatabaseName) -> Notices;
+}
+
+timed! {
+    PastDocuments:
+    async fn documents_at(&self, name: &DatabaseName, moment: Moment, range: PastRange, most_bytes: u64) -> PastPage;
+    async fn ended_revisions(&self, name: &DatabaseName, of: Option<&DocumentId>, before: Option<EndedPosition>, most: usize) -> Vec<EndedRevision>;
+    async fn leaf_origins(&self, name: &DatabaseName, id: &DocumentId) -> Vec<(Revision, WriteOrigin)>;
+    async fn expire_history(&self, name: &DatabaseName, ended_before: Moment, most: usize) -> bool;
 }
 
 timed! {

@@ -10,8 +10,9 @@ use proptest::prelude::*;
 use crate::conformance::wait;
 use crate::{
     ChangeNumber, Database, DatabaseChange, Databases, DatabasesExt as _, DocumentRange,
-    DocumentRequest, DocumentWrite, DocumentsSnapshot, Epoch, Kind, LocalDocument, Moment,
-    PageLimit, SelectBodies, SkipKind, StoredBody, StoredDocument,
+    DocumentRequest, DocumentWrite, DocumentsSnapshot, EndedRevision, Epoch, History, Kind,
+    LocalDocument, Moment, PageLimit, PastRange, SelectBodies, SkipKind, StoredBody,
+    StoredDocument,
 };
 
 /// An operation on databases.
@@ -39,8 +40,13 @@ impl Use {
                     .map(|()| None),
             ),
             Operation::Change(name, kept) => {
+                let history = match kept {
+                    1 | 2 => Some(History::Off),
+                    3 => None,
+                    kept => Some(History::Kept { seconds: kept }),
+                };
                 let security = Some(format!("{{\"{kept}\":1}}")).filter(|_| kept.is_multiple_of(2));
-                let change = DatabaseChange { revisions_kept: Some(kept), security };
+                let change = DatabaseChange { revisions_kept: Some(kept), security, history };
                 said(
                     wait(databases.change_database(
                         &named(name),
@@ -107,6 +113,11 @@ impl Use {
                 let built = wait(databases.build_indexes(&named(name), most));
                 built.map_or_else(|error| error.to_string(), |is_more| is_more.to_string())
             }
+            Operation::Expire(name, micros, most) => {
+                let before = Moment::from_micros(BEGAN + micros);
+                let expired = wait(databases.expire_history(&named(name), before, most));
+                expired.map_or_else(|error| error.to_string(), |is_more| is_more.to_string())
+            }
             Operation::Sweep => {
                 while wait(databases.sweep_databases()).expect("it can be swept") {}
                 String::new()
@@ -124,6 +135,7 @@ enum Operation {
     Purge(u8, u8),
     Compact(u8, usize),
     Local(u8, u8, Option<u64>),
+    Expire(u8, u64, usize),
     Sweep,
     Attach(u8, u8),
     SweepAttachments(Option<u8>, bool),
@@ -181,6 +193,8 @@ fn operation() -> impl Strategy<Value = Operation> {
         2 => (name(), 1..4usize).prop_map(|(name, most)| Operation::Compact(name, most)),
         3 => (name(), 0..3u8, prop::option::of(1..9u64))
             .prop_map(|(name, id, revision)| Operation::Local(name, id, revision)),
+        1 => (name(), 0..20u64, 1..4usize)
+            .prop_map(|(name, micros, most)| Operation::Expire(name, micros, most)),
         1 => Just(Operation::Sweep),
         4 => operation_on_indexes(),
         2 => (name(), 0..4u8).prop_map(|(name, bytes)| Operation::Attach(name, bytes)),
@@ -286,6 +300,8 @@ fn join(snapshot: &DocumentsSnapshot, arrivals: &[Arrival]) -> Vec<DocumentWrite
             is_change: graft.is_change(),
             kind: kind(arrival),
             bodies,
+            is_purge: false,
+            author: (arrival.kind % 2 == 1).then(|| "anna".into()),
         });
     }
     writes
@@ -296,7 +312,47 @@ fn purge(snapshot: &DocumentsSnapshot, document: u8) -> Vec<DocumentWrite> {
     let mut tree = snapshot.document(&id).expect("it is wanted").tree.clone();
     let Some(winner) = tree.winner().map(|leaf| leaf.revision.clone()) else { return Vec::new() };
     tree.purge(&[winner]);
-    vec![DocumentWrite { id, tree, is_change: false, kind: None, bodies: Vec::new() }]
+    vec![DocumentWrite {
+        id,
+        tree,
+        is_change: false,
+        kind: None,
+        bodies: Vec::new(),
+        is_purge: true,
+        author: None,
+    }]
+}
+
+/// The start of the clock of [`TestEnvironment`](crate::conformance::TestEnvironment), in microseconds. Each write is one
+/// microsecond later.
+const BEGAN: u64 = 1_763_668_000_000_000;
+
+/// The history of a database, as text.
+fn past(databases: &(impl Databases + ?Sized), name: &DatabaseName) -> Vec<String> {
+    let mut all = Vec::new();
+    for micros in [0, 1, 2, 4, 7, 11, 90] {
+        let moment = Moment::from_micros(BEGAN + micros);
+        let ids = (0..5).rev().map(id).chain(["none".parse().expect("an id")]).collect();
+        for (range, most_bytes) in [
+            (PastRange::After { after: None, most: 9 }, u64::MAX),
+            (PastRange::After { after: Some(id(0)), most: 2 }, u64::MAX),
+            (PastRange::After { after: None, most: 3 }, 0),
+            (PastRange::Ids(ids), 300),
+        ] {
+            let page = wait(databases.documents_at(name, moment, range, most_bytes));
+            all.push(format!("{:?}", page.ok()));
+        }
+    }
+    let first = wait(databases.ended_revisions(name, None, None, 2));
+    let before = first.iter().flatten().last().map(EndedRevision::position);
+    all.push(format!("{:?}", first.ok()));
+    all.push(format!("{:?}", wait(databases.ended_revisions(name, None, before, 99)).ok()));
+    for id in (0..5).map(id) {
+        let ended = wait(databases.ended_revisions(name, Some(&id), before, 99));
+        all.push(format!("{:?}", ended.ok()));
+        all.push(format!("{:?}", wait(databases.leaf_origins(name, &id)).ok()));
+    }
+    all
 }
 
 /// All readable state of a database, as text.
@@ -400,6 +456,7 @@ pub fn everything(databases: &(impl Databases + ?Sized), name: &DatabaseName) ->
         say(format!("{:?}", wait(databases.attachment(name, &digest)).ok()));
         say(format!("{:?}", wait(databases.is_attachment_referenced(name, &digest)).ok()));
     }
+    past(databases, name).into_iter().for_each(&mut say);
     say(format!("{:?}", wait(databases.database(name)).ok()));
     say(format!("{:?}", wait(databases.databases(Some(name), 1)).ok()));
     all

@@ -12,8 +12,8 @@ use super::views::ViewSet;
 use crate::database;
 use crate::database::{
     Database, DecideDocuments, DocumentChanges, DocumentEntry, DocumentRequest, DocumentWrite,
-    DocumentsSnapshot, Kind, LoadedDocument, LocalDocument, SelectBodies, SkipKind, StoredBody,
-    StoredDocument,
+    DocumentsSnapshot, EndedRevision, Kind, LoadedDocument, LocalDocument, SelectBodies, SkipKind,
+    StoredBody, StoredDocument, WriteOrigin,
 };
 use crate::error::StoreError;
 use crate::name::UserId;
@@ -28,6 +28,10 @@ pub(in crate::memory) struct DatabaseContents {
     pub(super) next_body: u64,
     pub(super) documents: BTreeMap<DocumentId, Document>,
     pub(super) bodies: BTreeMap<u64, StoredBody>,
+    /// The writes that made bodies of leaves, where they are known.
+    pub(super) origins: BTreeMap<u64, WriteOrigin>,
+    /// Ended revisions, by the numbers of their bodies.
+    pub(super) ended: BTreeMap<u64, EndedRevision>,
     pub(super) local: BTreeMap<LocalId, LocalDocument>,
     pub(super) attachments: BTreeMap<AttachmentDigest, (Moment, Arc<[u8]>)>,
     #[cfg(feature = "queries")]
@@ -58,6 +62,8 @@ impl DatabaseContents {
             next_body: 1,
             documents: BTreeMap::new(),
             bodies: BTreeMap::new(),
+            origins: BTreeMap::new(),
+            ended: BTreeMap::new(),
             local: BTreeMap::new(),
             attachments: BTreeMap::new(),
             #[cfg(feature = "queries")]
@@ -151,6 +157,7 @@ impl DatabaseContents {
         &mut self,
         wanted: Vec<DocumentRequest>,
         mut decide: DecideDocuments,
+        now: Moment,
     ) -> Result<bool, StoreError> {
         let found = |wanted: DocumentRequest| {
             let found = self.documents.get(&wanted.id).map(|Document { number, tree, .. }| {
@@ -171,12 +178,16 @@ impl DatabaseContents {
         let writes = decide(&snapshot);
         let before = self.database.last;
         let mut is_purge = false;
+        let moment = match writes.is_empty() {
+            true => None,
+            false => self.database.begin_write(now),
+        };
         for write in writes {
             if !snapshot.documents.contains_key(&write.id) {
                 let reason = format!("{} is not among the documents of the update", write.id);
                 return Err(StoreError::Decision(reason));
             }
-            is_purge |= self.put(write, snapshot.next_body)?;
+            is_purge |= self.put(write, snapshot.next_body, moment)?;
         }
         self.database.purges += u64::from(is_purge);
         Ok(self.database.last > before || is_purge)
@@ -201,21 +212,22 @@ impl DatabaseContents {
         &mut self,
         write: DocumentWrite,
         first_body: u64,
+        moment: Option<Moment>,
     ) -> Result<bool, StoreError> {
         let before = self.documents.get(&write.id);
         let (mut number, before, kind) =
             before.map(|it| (it.number, it.tree.clone(), it.kind.clone())).unwrap_or_default();
-        let counted = self.database.count(&before, &write)?;
+        let counted = self.database.count(&before, &write, first_body)?;
+        let origin = moment.map(|moment| WriteOrigin { moment, author: write.author.clone() });
         #[cfg(feature = "queries")]
         let winner_before = self.winner(&before);
-        for gone in counted.gone {
-            self.bodies.remove(&gone);
-        }
+        self.apply_to_history(&write.id, &counted, origin.as_ref());
         for (place, body) in write.bodies {
             if place < first_body || self.bodies.insert(place, body).is_some() {
                 return Err(StoreError::Decision(format!("the body {place} is there already")));
             }
             self.next_body = self.next_body.max(place + 1);
+            self.origins.extend(origin.clone().map(|origin| (place, origin)));
         }
         if counted.is_change {
             let next = self.database.last.next();

@@ -16,9 +16,10 @@ use tokio::sync::oneshot;
 use super::batch_state::{DocumentBatchState, MAX_BATCH_BYTES};
 use super::documents::{self, BY_KEYS, Document, Keys};
 use super::indexes::Upkeep;
+use super::past_batch::PastBatch;
 use super::rows::{self, BY_NAME, LOCK};
 use super::task::DocumentTask;
-use super::write;
+use super::{past_rows, write};
 use crate::database::{Database, DecideDocuments, DocumentRequest};
 use crate::error::StoreError;
 use crate::postgres::batch::{ATTEMPTS, AbortReason, copy, is_data_error, is_transient};
@@ -143,13 +144,17 @@ async fn attempt_once(
         });
     };
     let mut outcomes = Vec::with_capacity(tasks.len());
-    for task in tasks {
-        outcomes.push(held.run_task(task));
+    for (number, task) in tasks.iter_mut().enumerate() {
+        outcomes.push(held.run_task(task, (number, node.environment.now())));
         if held.new_bytes >= MAX_BATCH_BYTES {
             break;
         }
     }
     if held.is_changed {
+        for correction in held.settle_history(&transaction).await? {
+            let later = outcomes.iter_mut().skip(correction.update);
+            later.flatten().for_each(|database| correction.apply(database));
+        }
         write::write(&transaction, &held).await?;
         pool::commit(transaction).await?;
     }
@@ -157,8 +162,8 @@ async fn attempt_once(
 }
 
 /// Locks and reads in one round trip: the statements are pipelined, and each reads what was committed when
-/// the lock was acquired. Further round trips read attachments, if they are requested, and indexes, if there are
-/// any.
+/// the lock was acquired. Further round trips read attachments, if they are requested, indexes, if there are any, and the
+/// writes that made the leaves, if a history is kept.
 async fn load(
     transaction: &Transaction<'_>,
     node: &Node,
@@ -203,5 +208,12 @@ async fn load(
         .collect();
     let attachments = documents::all_attachments(transaction, database_row.id, &bodies).await?;
     let upkeep = Upkeep::load(transaction, &database_row, &stored).await?;
-    Ok(Some(DocumentBatchState::new(database_row, stored, attachments, upkeep)))
+    let mut leaves: Vec<i64> = Vec::new();
+    if database_row.database.keeps_history() {
+        let all = stored.values().flat_map(|document| document.stored.tree.leaves());
+        leaves.extend(all.map(|leaf| leaf.content.body.number as i64));
+    }
+    let origins = past_rows::origins(transaction, database_row.id, &leaves).await?;
+    let past = PastBatch::new(origins);
+    Ok(Some(DocumentBatchState::new(database_row, stored, attachments, (upkeep, past))))
 }

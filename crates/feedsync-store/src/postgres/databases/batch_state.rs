@@ -3,18 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use feedsync_couch::{DocumentId, Revision};
+use deadpool_postgres::Transaction;
+use feedsync_couch::{BodyRef, DocumentId, Revision};
 
 use super::documents::{AttachmentList, Document};
 use super::indexes::{DraftUpkeep, Upkeep};
+use super::past_batch::{Correction, DraftPast, PastBatch};
 use super::rows::DatabaseRow;
 use super::task::DocumentTask;
 use crate::database::{
     Database, DocumentEntry, DocumentRequest, DocumentWrite, DocumentsSnapshot, StoredBody,
-    StoredDocument,
+    StoredDocument, WriteOrigin,
 };
 use crate::error::StoreError;
-use crate::order::ChangeNumber;
+use crate::order::{ChangeNumber, Moment};
 
 /// Size of results, in bytes, after which they are committed before further decisions run.
 pub(super) const MAX_BATCH_BYTES: u64 = 32 << 20;
@@ -30,9 +32,10 @@ pub(super) struct DocumentBatchState {
     pub(super) removed: BTreeSet<DocumentId>,
     /// New bodies that documents still refer to.
     pub(super) bodies: BTreeMap<u64, StoredBody>,
-    /// Numbers of stored bodies to remove.
+    /// Numbers of stored bodies to remove, once the history is settled.
     pub(super) gone: BTreeSet<u64>,
     pub(super) upkeep: Upkeep,
+    pub(super) past: PastBatch,
     pub(super) new_bytes: u64,
     pub(super) is_changed: bool,
     pub(super) has_visible_changes: bool,
@@ -43,9 +46,11 @@ struct Draft {
     database_row: DatabaseRow,
     documents: BTreeMap<DocumentId, Option<Document>>,
     bodies: BTreeMap<u64, StoredBody>,
-    gone: Vec<u64>,
+    gone: Vec<BodyRef>,
     removed: Vec<DocumentId>,
     upkeep: DraftUpkeep,
+    past: DraftPast,
+    moment: Option<Moment>,
     is_purge: bool,
 }
 
@@ -54,7 +59,7 @@ impl DocumentBatchState {
         database_row: DatabaseRow,
         documents: BTreeMap<DocumentId, Document>,
         attachments: HashMap<u64, AttachmentList>,
-        upkeep: Upkeep,
+        (upkeep, past): (Upkeep, PastBatch),
     ) -> Self {
         let number =
             |(id, document): (&DocumentId, &Document)| (id.clone(), document.stored.number);
@@ -68,6 +73,7 @@ impl DocumentBatchState {
             bodies: BTreeMap::new(),
             gone: BTreeSet::new(),
             upkeep,
+            past,
             new_bytes: 0,
             is_changed: false,
             has_visible_changes: false,
@@ -77,6 +83,20 @@ impl DocumentBatchState {
     /// The current state of a document.
     pub(super) fn document(&self, id: &DocumentId) -> Option<&Document> {
         self.documents.get(id)
+    }
+
+    /// Removes histories of purged documents, and finds the bodies that the history keeps. Returns corrections of the
+    /// tasks' results.
+    pub(super) async fn settle_history(
+        &mut self,
+        transaction: &Transaction<'_>,
+    ) -> Result<Vec<Correction>, StoreError> {
+        let DatabaseRow { id, database, .. } = &mut self.database_row;
+        let of = (*id, database.keeps_history());
+        let (corrections, gone) = self.past.settle(transaction, of).await?;
+        self.gone = gone;
+        corrections.iter().for_each(|correction| correction.apply(database));
+        Ok(corrections)
     }
 
     fn snapshot(&self, wanted: &[DocumentRequest]) -> DocumentsSnapshot {
@@ -108,8 +128,12 @@ impl DocumentBatchState {
         named.collect()
     }
 
-    /// Runs one task and applies its result to this state.
-    pub(super) fn run_task(&mut self, task: &mut DocumentTask) -> Result<Database, StoreError> {
+    /// Runs a task of a number and applies its result to this state.
+    pub(super) fn run_task(
+        &mut self,
+        task: &mut DocumentTask,
+        (number, now): (usize, Moment),
+    ) -> Result<Database, StoreError> {
         let snapshot = self.snapshot(&task.wanted);
         // This state is still unchanged, so a panic leaves nothing half-done.
         let writes = catch_unwind(AssertUnwindSafe(|| (task.decide)(&snapshot)))
@@ -117,13 +141,17 @@ impl DocumentBatchState {
         if writes.is_empty() {
             return Ok(snapshot.database);
         }
+        let mut database_row = self.database_row.clone();
+        let moment = database_row.database.begin_write(now);
         let mut draft = Draft {
-            database_row: self.database_row.clone(),
+            database_row,
             documents: BTreeMap::new(),
             bodies: BTreeMap::new(),
             gone: Vec::new(),
             removed: Vec::new(),
             upkeep: DraftUpkeep::default(),
+            past: DraftPast::default(),
+            moment,
             is_purge: false,
         };
         for write in writes {
@@ -133,11 +161,12 @@ impl DocumentBatchState {
             }
             draft.put(write, self, snapshot.next_body)?;
         }
-        Ok(self.take(draft))
+        Ok(self.take(draft, number))
     }
 
-    fn take(&mut self, draft: Draft) -> Database {
-        let Draft { mut database_row, documents, bodies, gone, removed, upkeep, is_purge } = draft;
+    fn take(&mut self, draft: Draft, task: usize) -> Database {
+        let Draft { mut database_row, documents, bodies, gone, removed, upkeep, past, .. } = draft;
+        let is_purge = draft.is_purge;
         database_row.database.purges += u64::from(is_purge);
         self.upkeep.take(upkeep, &mut database_row.indexing);
         self.is_changed = true;
@@ -157,9 +186,11 @@ impl DocumentBatchState {
         self.removed.extend(removed);
         self.new_bytes += bodies.values().map(StoredBody::length).sum::<u64>();
         self.bodies.extend(bodies);
-        for number in gone {
-            if self.bodies.remove(&number).is_none() {
-                self.gone.insert(number);
+        self.past.take(past, task);
+        for body in gone {
+            match self.bodies.remove(&body.number) {
+                Some(_) => self.past.drop_new(body.number),
+                None => self.past.drop_stored(body, task),
             }
         }
         self.database_row.database.clone()
@@ -183,15 +214,16 @@ impl Draft {
             Some(Document { stored, kind, .. }) => (stored.tree, stored.number, kind),
         };
         self.is_purge |= before.leaves().iter().any(|leaf| !write.tree.contains(leaf.revision));
-        let counted = database.count(&before, &write)?;
+        let counted = database.count(&before, &write, first_body)?;
+        let origin = self.moment.map(|moment| WriteOrigin { moment, author: write.author.clone() });
         if counted.is_change {
             let next = database.last.next();
             number =
                 next.ok_or_else(|| StoreError::DatabaseNumbersExhausted(database.name.clone()))?;
             database.last = number;
         }
-        for gone in counted.gone {
-            if self.bodies.remove(&gone).is_none() {
+        for gone in self.past.put(&held.past, (id, database), &counted, origin.as_ref()) {
+            if self.bodies.remove(&gone.number).is_none() {
                 self.gone.push(gone);
             }
         }
@@ -200,6 +232,7 @@ impl Draft {
                 return Err(StoreError::Decision(format!("the body {number} is there already")));
             }
             self.database_row.next_body = self.database_row.next_body.max(number + 1);
+            origin.iter().for_each(|origin| self.past.made(number, origin));
         }
         self.upkeep.put(&held.upkeep, &write.id, &write.tree, [&self.bodies, &held.bodies]);
         let document = write.tree.winner().map(|winner| winner.content.is_deleted);

@@ -2,6 +2,7 @@
 
 use feedsync_couch::Attachment;
 
+use super::past_rows;
 use crate::database::StoredBody;
 use crate::postgres::pipeline::{Parameter, Pipeline};
 
@@ -71,9 +72,10 @@ impl<'a> Bodies<'a> {
     }
 }
 
-/// Removes bodies, and their references to attachments.
+/// Removes bodies, their references to attachments, and the writes that made them.
 pub(super) fn remove<'b>(pipeline: &mut Pipeline<'b>, database: &'b i64, gone: &'b &'b [i64]) {
     for sql in REMOVE {
         pipeline.add_for(gone.len(), sql, vec![database, gone]);
     }
+    past_rows::remove_origins(pipeline, database, gone);
 }

@@ -1,14 +1,15 @@
 //! Removal of bodies of revisions that are not leaves.
 
+use std::collections::HashSet;
 use std::ops::Bound;
 
 use deadpool_postgres::Transaction;
-use feedsync_couch::{DatabaseName, DocumentId};
+use feedsync_couch::{BodyRef, DatabaseName, DocumentId};
 
 use super::documents::{self, Document};
 use super::pages::{BY_ID, IN_ORDER, first_behind, first_within};
 use super::rows::{self, LOCK};
-use super::write;
+use super::{past_rows, write};
 use crate::database::DocumentWrite;
 use crate::error::StoreError;
 
@@ -37,18 +38,22 @@ pub(super) async fn compact(
         if document.stored.tree.compact().is_empty() {
             continue;
         }
-        let write = DocumentWrite {
-            id: document.stored.id.clone(),
-            tree: document.stored.tree.clone(),
-            is_change: false,
-            kind: None,
-            bodies: Vec::new(),
-        };
-        let counted = database_row.database.count(&before, &write)?;
-        gone.extend(counted.gone.iter().map(|number| *number as i64));
+        let (id, tree) = (document.stored.id.clone(), document.stored.tree.clone());
+        let write = DocumentWrite::compaction(id, tree);
+        gone.extend(database_row.database.count(&before, &write, 0)?.gone);
         changed.push(document);
     }
     if !changed.is_empty() {
+        let numbers: Vec<i64> = gone.iter().map(|body: &BodyRef| body.number as i64).collect();
+        let held = match database_row.database.keeps_history() {
+            true => past_rows::hold(transaction, database_row.id, &numbers).await?,
+            false => Vec::new(),
+        };
+        let held: HashSet<u64> = held.into_iter().collect();
+        let (held, gone): (Vec<BodyRef>, _) =
+            gone.into_iter().partition(|body| held.contains(&body.number));
+        held.iter().for_each(|body| database_row.database.hold(body.whole()));
+        let gone: Vec<i64> = gone.iter().map(|body| body.number as i64).collect();
         write::rewrite(transaction, &database_row, &changed, &gone).await?;
     }
     Ok(last.filter(|_| rows.len() == most))

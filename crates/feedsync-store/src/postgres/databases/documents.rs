@@ -131,6 +131,20 @@ pub(super) async fn all_attachments(
     rows.iter().map(read).collect()
 }
 
+/// Bodies by their numbers.
+pub(super) async fn bodies(
+    transaction: &Transaction<'_>,
+    database: i64,
+    numbers: &[i64],
+) -> Result<HashMap<u64, StoredBody>, StoreError> {
+    if numbers.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let statement = transaction.prepare_cached(BODIES).await?;
+    let rows = transaction.query(&statement, &[&database, &numbers]).await?;
+    rows.iter().map(body).collect()
+}
+
 /// Documents with their chosen bodies.
 pub(super) async fn read(
     transaction: &Transaction<'_>,
@@ -144,14 +158,7 @@ pub(super) async fn read(
         revisions.iter().filter_map(|revision| place(document, revision))
     });
     let numbers: Vec<i64> = places.map(|place| place.number as i64).collect();
-    let mut bodies = HashMap::new();
-    if !numbers.is_empty() {
-        let statement = transaction.prepare_cached(BODIES).await?;
-        for row in &transaction.query(&statement, &[&database, &numbers]).await? {
-            let (number, body) = body(row)?;
-            bodies.insert(number, body);
-        }
-    }
+    let bodies = bodies(transaction, database, &numbers).await?;
     let mut read = Vec::with_capacity(chosen.len());
     for (document, revisions) in chosen {
         let mut kept = std::collections::BTreeMap::new();

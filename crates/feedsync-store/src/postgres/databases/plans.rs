@@ -12,6 +12,11 @@ use super::changes::{BY_NUMBERS, CHANGES, COUNT_AFTER, COUNT_UP_TO, LATEST};
 use super::documents::{BODIES, BY_KEYS};
 use super::indexes::{self as index_rows, ASCENDING, DESCENDING, OF_DATABASE, WITH_DATABASE};
 use super::pages::{IN_ORDER, by_id_sql};
+use super::past_batch::FORGET;
+use super::past_documents::{
+    ENDED_AFTER, FIRST_ENDED, LATEST_ENDED, LATEST_ENDED_OF, ORIGINS_AFTER,
+};
+use super::past_rows::{ENDED_OF, HOLD, ORIGINS, REMOVE_ENDED};
 use super::sweep::REMOVE_INDEX_ROWS;
 use super::transfer::{ATTACHMENTS_AFTER, BODIES_AFTER, DOCUMENTS_AFTER, LOCAL_DOCUMENTS_AFTER};
 use super::view_removal::{DROPPED, FIRST_ROWS, REMOVE_NODES, REMOVE_ROWS};
@@ -21,8 +26,8 @@ use crate::conformance::wait;
 use crate::database::{DatabasesExt as _, DocumentRange, DocumentWrite, DocumentsSnapshot};
 use crate::postgres::rows::get;
 use crate::{
-    Databases as _, DocumentRequest, EndpointName, PostgresStore, StoreError, StoredBody,
-    SystemEnvironment,
+    DatabaseChange, Databases as _, DocumentRequest, EndpointName, History, PostgresStore,
+    StoreError, StoredBody, SystemEnvironment,
 };
 
 fn write(store: &PostgresStore, ids: Vec<DocumentId>, text: &'static str) {
@@ -37,7 +42,15 @@ fn write(store: &PostgresStore, ids: Vec<DocumentId>, text: &'static str) {
             let path = Path::new(1, vec!["a".parse().unwrap()]).unwrap();
             tree.graft(&path, Content { is_deleted: false, body: place });
             let bodies = vec![(number, body)];
-            DocumentWrite { id: id.clone(), tree, is_change: true, kind: None, bodies }
+            DocumentWrite {
+                id: id.clone(),
+                tree,
+                is_change: true,
+                kind: None,
+                bodies,
+                is_purge: false,
+                author: None,
+            }
         };
         (ids.iter().zip(snapshot.next_body()..).map(write).collect(), ())
     };
@@ -55,7 +68,10 @@ fn everything_is_read_along_an_index() {
     let url = Cluster::shared().database();
     let name = EndpointName::new("tester").unwrap();
     let store = wait(PostgresStore::init(&url, &name, Arc::new(SystemEnvironment))).unwrap();
-    wait(store.create_database(&"notes".parse().unwrap(), None)).unwrap();
+    let made = wait(store.create_database(&"notes".parse().unwrap(), None)).unwrap().unwrap();
+    let history = Some(History::Kept { seconds: 60 });
+    let change = DatabaseChange { history, ..Default::default() };
+    wait(store.change_database(&made.name, made.epoch, change)).unwrap();
     let view = "{\"map\":{\"fields\":{\"_id\":\"asc\"}},\"options\":{}}";
     let design = format!("{{\"language\":\"query\",\"views\":{{\"a\":{view}}}}}");
     write(&store, vec!["_design/a".parse().unwrap()], design.leak());
@@ -99,6 +115,22 @@ fn everything_is_read_along_an_index() {
         (index_rows::REMOVE, rows, "'{1,2}', '{a,b}', '{a,b}', '{x,x}'"),
         (REMOVE_INDEX_ROWS, "bigint, bigint", "1, 3"),
     ];
+    let of_histories = [
+        (FORGET, "bigint, bytea[], bytea[]", "1, '{a,b}', '{x,x}'"),
+        (ENDED_OF, "bigint, bytea[], bytea[], bigint", "1, '{a,b}', '{x,x}', 3"),
+        (ENDED_AFTER, "bigint, bigint, bigint", "1, 2, 3"),
+        (FIRST_ENDED, "bigint, bigint, bigint", "1, 2, 3"),
+        (LATEST_ENDED, "bigint, bigint, bigint, bigint, bigint", "1, 2, 9, 3, 4"),
+        (
+            LATEST_ENDED_OF,
+            "bigint, bigint, bigint, bigint, bigint, bytea, bytea",
+            "1, 2, 9, 3, 4, 'a', 'x'",
+        ),
+        (ORIGINS_AFTER, "bigint, bigint, bigint", "1, 2, 3"),
+        (ORIGINS, "bigint, bigint[]", "1, '{1,2}'"),
+        (HOLD, "bigint, bigint[]", "1, '{1,2}'"),
+        (REMOVE_ENDED, "bigint, bigint[]", "1, '{1,2}'"),
+    ];
     let of_dropped_views = [
         (DROPPED, "bigint", "1"),
         (FIRST_ROWS, "bigint, bigint", "1, 2"),
@@ -106,7 +138,8 @@ fn everything_is_read_along_an_index() {
         (REMOVE_NODES, "bigint, bigint", "1, 2"),
     ];
     let of_views = VIEWS.into_iter().chain(of_dropped_views);
-    let all: Vec<_> = by_id.chain(others).chain(of_indexes).chain(of_views).collect();
+    let all: Vec<_> =
+        by_id.chain(others).chain(of_indexes).chain(of_views).chain(of_histories).collect();
     for count in [0, 20_000] {
         fill(&store, count);
         let analyse = if count == 0 { "" } else { "ANALYZE" };

@@ -6,19 +6,20 @@ use tokio_postgres::Row;
 
 use super::indexes::INDEX_VERSION;
 use crate::columns::moment;
-use crate::database::Database;
+use crate::database::{Database, History, HistoryState};
 use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::order::Epoch;
 use crate::postgres::collections;
 use crate::postgres::pipeline::{Parameter, Pipeline};
-use crate::postgres::rows::{get, micros, number, parsed};
+use crate::postgres::rows::{get, maybe_moment, micros, number, parsed};
 
 macro_rules! select_databases {
     ($rest:literal) => {
         concat!(
             "SELECT id, name, epoch_began, epoch_tail, created, last, next_body, documents, deleted, purges, \
-             revisions_kept, security, bytes, superseded, indexes, index_version FROM databases ",
+             revisions_kept, security, bytes, superseded, indexes, index_version, history_seconds, history_since, \
+             history_last, history_bytes FROM databases ",
             $rest
         )
     };
@@ -48,7 +49,8 @@ pub(super) const LOCK_EXCLUSIVE: &str = "SELECT id FROM databases WHERE name = $
 pub(super) const WRITE: &str = "
     UPDATE databases SET last = $2, next_body = $3, documents = $4, deleted = $5, purges = $6,
                          revisions_kept = $7, bytes = $8, superseded = $9, indexes = $10,
-                         index_version = $11, security = $12
+                         index_version = $11, history_last = $12, history_bytes = $13,
+                         security = $14, history_seconds = $15, history_since = $16
      WHERE id = $1";
 
 /// A database with the internal columns of its row.
@@ -134,6 +136,15 @@ fn database_row(row: &Row) -> Result<DatabaseRow, StoreError> {
             .transpose()?,
         bytes: count(12)?,
         superseded: count(13)?,
+        history: match get::<Option<i64>>(row, 16)? {
+            None => History::Off,
+            Some(seconds) => History::Kept { seconds: seconds as u64 },
+        },
+        past: HistoryState {
+            since: maybe_moment(row, 17)?,
+            last: moment(get(row, 18)?),
+            bytes: count(19)?,
+        },
     };
     let indexing = Indexing { count: count(14)?, version: get::<i64>(row, 15)? as u32 };
     Ok(DatabaseRow { id: get(row, 0)?, next_body: count(6)?, database, indexing })
@@ -210,8 +221,9 @@ pub(super) async fn write(
 
 /// The values of the statement [`WRITE`].
 pub(super) struct DatabaseColumns {
-    counts: [i64; 11],
+    counts: [i64; 13],
     security: Option<Vec<u8>>,
+    history: [Option<i64>; 2],
 }
 
 impl DatabaseColumns {
@@ -229,13 +241,21 @@ impl DatabaseColumns {
             database.superseded as i64,
             indexing.count as i64,
             i64::from(indexing.version),
+            micros(database.past.last),
+            database.past.bytes as i64,
         ];
-        Self { counts, security: database.security.clone().map(String::into_bytes) }
+        let seconds = match database.history {
+            History::Off => None,
+            History::Kept { seconds } => Some(i64::try_from(seconds).unwrap_or(i64::MAX)),
+        };
+        let history = [seconds, database.past.since.map(micros)];
+        Self { counts, security: database.security.clone().map(String::into_bytes), history }
     }
 
     pub(super) fn parameters(&self) -> Vec<Parameter<'_>> {
         let counts = self.counts.iter().map(|count| count as Parameter<'_>);
-        counts.chain([&self.security as Parameter<'_>]).collect()
+        let history = self.history.iter().map(|value| value as Parameter<'_>);
+        counts.chain([&self.security as Parameter<'_>]).chain(history).collect()
     }
 }
 

@@ -21,7 +21,11 @@ const FIRST_BODIES: &str = "SELECT number, octet_length(text)::bigint FROM bodie
 
 const REMOVE_BODIES: &str = "DELETE FROM bodies WHERE database = $1 AND number <= $2";
 
-const REMOVE: [&str; 3] = [
+const REMOVE: [&str; 5] = [
+    "DELETE FROM ended_revisions WHERE database = $1 AND number <= (SELECT max(number) FROM
+       (SELECT number FROM ended_revisions WHERE database = $1 ORDER BY number LIMIT $2) piece)",
+    "DELETE FROM body_origins WHERE database = $1 AND number <= (SELECT max(number) FROM
+       (SELECT number FROM body_origins WHERE database = $1 ORDER BY number LIMIT $2) piece)",
     "DELETE FROM documents WHERE database = $1 AND number <= (SELECT max(number) FROM
        (SELECT number FROM documents WHERE database = $1 ORDER BY number LIMIT $2) piece)",
     "DELETE FROM attachment_uses WHERE database = $1 AND number <= (SELECT max(number) FROM

@@ -8,9 +8,10 @@ use super::bodies::Bodies;
 use super::documents::{self, Document, Documents};
 use super::local;
 use super::pages::IN_ORDER;
+use super::past_rows::{EndedColumns, OriginColumns};
 use super::rows::{self, BY_NAME, DatabaseRow, Indexing, text};
 use crate::columns::parse;
-use crate::database::{Database, Kind, LocalDocument, StoredBody};
+use crate::database::{Database, EndedRevision, Kind, LocalDocument, StoredBody, WriteOrigin};
 use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::order::ChangeNumber;
@@ -205,4 +206,28 @@ pub(super) async fn require(
 ) -> Result<DatabaseRow, StoreError> {
     let database_row = rows::find(client, BY_NAME, name).await?;
     database_row.ok_or_else(|| StoreError::NoDatabase(name.clone()))
+}
+
+pub(in crate::postgres) async fn take_origins(
+    transaction: &Transaction<'_>,
+    name: &DatabaseName,
+    origins: &[(u64, WriteOrigin)],
+) -> Result<(), StoreError> {
+    let DatabaseRow { id, .. } = require(transaction, name).await?;
+    let columns = OriginColumns::of(origins.iter().map(|(number, origin)| (number, origin)));
+    let mut pipeline = Pipeline::default();
+    columns.add_to(&mut pipeline, &id);
+    pipeline.run(transaction).await.map(drop)
+}
+
+pub(in crate::postgres) async fn take_ended(
+    transaction: &Transaction<'_>,
+    name: &DatabaseName,
+    ended: &[EndedRevision],
+) -> Result<(), StoreError> {
+    let DatabaseRow { id, .. } = require(transaction, name).await?;
+    let columns = EndedColumns::of(ended);
+    let mut pipeline = Pipeline::default();
+    columns.add_to(&mut pipeline, &id);
+    pipeline.run(transaction).await.map(drop)
 }

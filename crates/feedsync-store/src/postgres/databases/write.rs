@@ -8,6 +8,7 @@ use super::documents::{Document, Documents};
 use super::indexes::IndexChanges;
 #[cfg(not(feature = "queries"))]
 use super::indexes::remove_documents;
+use super::past_rows;
 use super::rows::{DatabaseColumns, DatabaseRow, WRITE};
 #[cfg(feature = "queries")]
 use super::views::remove_documents;
@@ -31,6 +32,8 @@ pub(super) async fn write(
     let gone: Vec<i64> = held.gone.iter().map(|number| *number as i64).collect();
     let gone = &gone[..];
     let new = Bodies::of(&held.bodies);
+    let past = held.past.columns();
+    let moved = &past.moved[..];
     let written = DatabaseColumns::of(&held.database_row);
     let indexes = IndexChanges::of(transaction, held).await?;
     remove_documents(transaction, *id, &held.removed).await?;
@@ -40,6 +43,8 @@ pub(super) async fn write(
     bodies::remove(&mut pipeline, id, &gone);
     documents.add_to(&mut pipeline, id);
     new.add_to(&mut pipeline, id);
+    past_rows::remove_origins(&mut pipeline, id, &moved);
+    past.add_to(&mut pipeline, id);
     indexes.add_to(&mut pipeline, id);
     pipeline.add(WRITE, written.parameters());
     pipeline.run(transaction).await?;

@@ -114,7 +114,18 @@ pub(super) fn write(store: &(impl Databases + ?Sized), database: &Database, docu
         let path = Path::new(1, vec![signature]).expect("a path");
         tree.graft(&path, Content { is_deleted: false, body: body.place(number) });
         let bodies = vec![(number, body)];
-        (vec![DocumentWrite { id, tree, is_change: true, kind: None, bodies }], ())
+        (
+            vec![DocumentWrite {
+                id,
+                tree,
+                is_change: true,
+                kind: None,
+                bodies,
+                is_purge: false,
+                author: None,
+            }],
+            (),
+        )
     };
     let write = store.decide_documents(&database.name, vec![wanted(document)], decide);
     wait(write).expect("it is written");
@@ -133,6 +144,8 @@ pub(super) fn purge(store: &(impl Databases + ?Sized), database: &Database, docu
             is_change: true,
             kind: None,
             bodies: Vec::new(),
+            is_purge: true,
+            author: None,
         };
         let there = all.iter().map(|document| id(*document)).filter(is_there);
         (there.map(removal).collect(), ())

@@ -1,0 +1,148 @@
+//! Detection of a mass loss: a large part of a database's documents was deleted within a short time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use feedsync_couch::{DatabaseName, DocumentId, Revision, boolean};
+use feedsync_formats::json::Node;
+use feedsync_store::{
+    ChangeNumber, LoadedDocument, PastDocument, PastPage, PastRange, StoreError, StoredBody,
+};
+
+use crate::documents::leaves;
+use crate::endpoint::Endpoint;
+
+/// The usual period in which documents were lost.
+pub const LOSS_PERIOD: Duration = Duration::from_secs(60 * 60);
+
+/// The usual part of the documents, in percent, whose loss is a mass loss.
+pub const LOSS_PERCENT: u64 = 25;
+
+/// Minimum number of lost documents of a mass loss.
+pub const MIN_LOST_DOCUMENTS: u64 = 20;
+
+/// Number of documents that are examined at once, and maximum number in all.
+const BATCH: usize = 200;
+const MAX_EXAMINED: usize = 20_000;
+
+/// Size at which a batch ends, in bytes.
+const BATCH_BYTES: u64 = 8 << 20;
+
+/// The documents that existed at the begin of a period, and those of them that were lost since.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MassLoss {
+    /// Number of documents that existed. Documents that had been marked as deleted before are counted too, unless they
+    /// changed since.
+    pub existed: u64,
+    /// Number of those that are deleted now, or whose body says `"deleted": true` now.
+    pub lost: u64,
+}
+
+impl MassLoss {
+    /// Tells whether more than a part of the documents was lost, in percent, and at least [`MIN_LOST_DOCUMENTS`].
+    fn exceeds(self, percent: u64) -> bool {
+        self.lost >= MIN_LOST_DOCUMENTS
+            && self.lost.saturating_mul(100) > self.existed.saturating_mul(percent)
+    }
+}
+
+impl Endpoint {
+    /// Returns the loss if more than a part of the documents that existed a period ago is deleted now; `None` without a
+    /// history. [`LOSS_PERIOD`] and [`LOSS_PERCENT`] are usual. If the history is younger, the period begins with it.
+    ///
+    /// The work follows the documents that changed in the period, of which the last 20,000 are examined.
+    pub async fn mass_loss(
+        &self,
+        name: &DatabaseName,
+        period: Duration,
+        percent: u64,
+    ) -> Result<Option<MassLoss>, StoreError> {
+        let databases = self.databases();
+        let Some(database) = databases.database(name).await? else {
+            return Err(StoreError::NoDatabase(name.clone()));
+        };
+        let Some(since) = database.past.since else { return Ok(None) };
+        let moment = self.ago(period).max(since);
+        let (mut before, mut examined) = (None, 0);
+        let mut counts = Counts::default();
+        loop {
+            let changes = databases
+                .latest_document_changes(
+                    name,
+                    ChangeNumber::ZERO,
+                    before,
+                    BATCH,
+                    leaves::winner(),
+                    BATCH_BYTES,
+                )
+                .await?;
+            let count = changes.documents.len();
+            let mut present: BTreeMap<DocumentId, LoadedDocument> = BTreeMap::new();
+            for document in changes.documents {
+                present.insert(document.document.id.clone(), document);
+            }
+            let mut rest: Vec<DocumentId> = present.keys().cloned().collect();
+            let mut is_any = false;
+            while !rest.is_empty() {
+                let ids = PastRange::Ids(rest.clone());
+                let page = databases.documents_at(name, moment, ids, BATCH_BYTES).await?;
+                // The period has expired in the meantime.
+                let PastPage::Known { documents, last, .. } = page else { return Ok(None) };
+                let place = last.and_then(|last| rest.iter().position(|id| *id == last));
+                rest = place.map_or_else(Vec::new, |place| rest.split_off(place + 1));
+                for past in documents {
+                    let Some(now) = present.get(&past.document.id) else { continue };
+                    is_any |= counts.add(&past, now);
+                }
+            }
+            examined += count;
+            before = Some(changes.reached);
+            // Documents are in the order of their last changes: those before a whole page that did not change in the period
+            // did not change either.
+            if changes.is_end || !is_any || count == 0 || examined >= MAX_EXAMINED {
+                let unchanged = changes.database.documents.saturating_sub(counts.live_now);
+                let loss = MassLoss { existed: counts.existed + unchanged, lost: counts.lost };
+                return Ok(Some(loss).filter(|loss| loss.exceeds(percent)));
+            }
+        }
+    }
+}
+
+/// Numbers of documents that changed in the period.
+#[derive(Default)]
+struct Counts {
+    /// Documents that existed at its begin.
+    existed: u64,
+    /// Documents that are not deleted now.
+    live_now: u64,
+    /// Documents that existed and are lost.
+    lost: u64,
+}
+
+impl Counts {
+    /// Counts a document; returns whether it changed.
+    fn add(&mut self, past: &PastDocument, now: &LoadedDocument) -> bool {
+        let tree = &now.document.tree;
+        let present: BTreeSet<&Revision> =
+            tree.leaves().into_iter().map(|leaf| leaf.revision).collect();
+        let former: BTreeSet<&Revision> = past.leaves.iter().map(|leaf| &leaf.revision).collect();
+        if present == former {
+            return false;
+        }
+        let winner = tree.winner().filter(|leaf| !leaf.content.is_deleted);
+        let body = winner.and_then(|leaf| now.bodies.get(leaf.revision));
+        let was = past.leaves.first().filter(|leaf| !leaf.is_deleted);
+        let existed = was.is_some_and(|leaf| !is_marked(&leaf.body));
+        let is_lost = winner.is_none() || body.is_some_and(is_marked);
+        self.live_now += u64::from(winner.is_some());
+        self.existed += u64::from(existed);
+        self.lost += u64::from(existed && is_lost);
+        true
+    }
+}
+
+/// Whether a body says that its document is deleted, as that of a note does.
+fn is_marked(body: &StoredBody) -> bool {
+    let member = Node::root(&body.text).member("deleted");
+    member.is_some_and(|member| boolean(member.value) == Some(true))
+}

@@ -1,0 +1,292 @@
+//! Restoring documents to their state at a past moment, by ordinary edits of their present state.
+
+use std::collections::BTreeMap;
+
+use feedsync_couch::{
+    Attachment, Body, DatabaseName, DocumentId, Refusal, RefusalKind, Revision, SentAttachment,
+    SentForm, Submission,
+};
+use feedsync_store::{
+    Database, Databases, LoadedDocument, Moment, PastDocument, PastPage, PastRange, PastRevision,
+    StoreError, StoredBody,
+};
+
+use crate::documents::{
+    DocumentsError, DocumentsWriter, Edits, NewDocument, StoredAttachment, leaves,
+};
+
+/// Number of documents that are examined and written at once.
+const BATCH: usize = 100;
+
+/// Size at which a batch ends, in bytes of the bodies of the past moment.
+const BATCH_BYTES: u64 = 8 << 20;
+
+/// Maximum number of refusals that a summary lists.
+pub const MAX_REFUSALS: usize = 100;
+
+/// A state to restore.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestoreRequest {
+    /// The moment.
+    pub moment: Moment,
+    /// The documents; `None` for all of the database.
+    pub documents: Option<Vec<DocumentId>>,
+    /// Whether documents that did not exist at the moment are deleted.
+    pub deletes_newer: bool,
+    /// Whether nothing is written: the summary tells what a restore would do, except for refusals.
+    pub is_trial: bool,
+}
+
+/// Result of a restore. Each document is counted once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RestoreSummary {
+    /// Number of documents that have their former content again.
+    pub restored: u64,
+    /// Number of documents that had it all along, or did not exist at the moment and do not exist now.
+    pub unchanged: u64,
+    /// Number of documents that did not exist at the moment and were deleted.
+    pub deleted: u64,
+    /// Number of documents that did not exist at the moment and were left as they are.
+    pub newer: u64,
+    /// Number of documents that could not be written.
+    pub refused: u64,
+    /// The first [`MAX_REFUSALS`] of them, with reasons.
+    pub refusals: Vec<(DocumentId, Refusal)>,
+}
+
+/// Reason for not restoring a state. Documents before the failure may have been written.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    /// The state of the moment is not known.
+    #[error("the history of the database does not reach back to that moment")]
+    Unknown {
+        /// The oldest moment whose state is known, if a history is kept.
+        since: Option<Moment>,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The edit that restores a document.
+enum Change {
+    Restored(Box<NewDocument>),
+    Deleted(Box<NewDocument>),
+}
+
+impl DocumentsWriter {
+    /// Writes the winners of a past moment as new edits of the present winners, so that all replicas get them. Documents
+    /// that were deleted since are created again. Conflicts stay as they are. All checks of other edits apply.
+    pub async fn restore(
+        &self,
+        database: &Database,
+        request: &RestoreRequest,
+    ) -> Result<RestoreSummary, RestoreError> {
+        let databases = self.endpoint.databases();
+        let mut summary = RestoreSummary::default();
+        let mut rest = request.documents.clone();
+        let mut range = next_range(&mut rest, None);
+        while let Some(asked) = range {
+            let page = databases
+                .documents_at(&database.name, request.moment, asked.clone(), BATCH_BYTES)
+                .await?;
+            let (documents, last) = match page {
+                PastPage::Unknown { since } => return Err(RestoreError::Unknown { since }),
+                PastPage::Known { database: read, documents, last } => {
+                    read_same(database, &read)?;
+                    (documents, last)
+                }
+            };
+            self.restore_batch(database, request, documents, &mut summary).await?;
+            range = match (asked, last) {
+                (PastRange::Ids(ids), Some(last)) => {
+                    let place = ids.iter().position(|id| *id == last).map_or(0, |at| at + 1);
+                    Some(PastRange::Ids(ids[place..].to_vec()))
+                }
+                (PastRange::Ids(_), None) => next_range(&mut rest, None),
+                (PastRange::After { .. }, Some(last)) => next_range(&mut rest, Some(last)),
+                (PastRange::After { .. }, None) => None,
+            };
+        }
+        Ok(summary)
+    }
+
+    async fn restore_batch(
+        &self,
+        database: &Database,
+        request: &RestoreRequest,
+        documents: Vec<PastDocument>,
+        summary: &mut RestoreSummary,
+    ) -> Result<(), StoreError> {
+        let databases = self.endpoint.databases();
+        let is_same = |past: &PastDocument| {
+            let winner = past.document.tree.winner();
+            winner.map(|leaf| leaf.revision) == past.leaves.first().map(|leaf| &leaf.revision)
+        };
+        let (same, changed): (Vec<_>, Vec<_>) = documents.into_iter().partition(is_same);
+        summary.unchanged += same.len() as u64;
+        let ids = changed.iter().map(|past| past.document.id.clone()).collect();
+        let present = present_winners(&*databases, &database.name, ids).await?;
+        let (mut restored, mut deleted) = (Vec::new(), Vec::new());
+        for past in changed {
+            let id = past.document.id.clone();
+            let present = present.get(&id).and_then(live_winner);
+            let was = past.leaves.into_iter().next().filter(|leaf| !leaf.is_deleted);
+            match (was, present) {
+                (None, None) => summary.unchanged += 1,
+                (None, Some(_)) if !request.deletes_newer => summary.newer += 1,
+                (None, Some((revision, _))) => deleted.push(deletion(id, revision)),
+                (Some(was), Some((_, body))) if is_equal(&was.body, body) => summary.unchanged += 1,
+                (Some(was), present) if request.is_trial => {
+                    drop((was, present));
+                    summary.restored += 1;
+                }
+                (Some(was), present) => {
+                    let base = present.map(|(revision, _)| revision.clone());
+                    match restoration(&*databases, &database.name, (id.clone(), base), was).await? {
+                        Ok(document) => restored.push(document),
+                        Err(refusal) => summary.refuse(id, refusal),
+                    }
+                }
+            }
+        }
+        if request.is_trial {
+            summary.deleted += deleted.len() as u64;
+            return Ok(());
+        }
+        let restored = restored.into_iter().map(|it| Change::Restored(Box::new(it)));
+        let deleted = deleted.into_iter().map(|it| Change::Deleted(Box::new(it)));
+        self.write_changes(database, restored.chain(deleted).collect(), summary).await
+    }
+
+    async fn write_changes(
+        &self,
+        database: &Database,
+        changes: Vec<Change>,
+        summary: &mut RestoreSummary,
+    ) -> Result<(), StoreError> {
+        let documents: Vec<NewDocument> = changes.iter().map(Change::document).collect();
+        let written = match self.write(database, documents, Edits::New).await {
+            Ok(written) => written,
+            Err(DocumentsError::Store(error)) => return Err(error),
+            // An invalid document causes all to be refused: each is written alone.
+            Err(DocumentsError::Refused(refusal)) if changes.len() < 2 => {
+                changes.iter().map(|_| Err(refusal.clone())).collect()
+            }
+            Err(DocumentsError::Refused(_)) => {
+                for change in changes {
+                    Box::pin(self.write_changes(database, vec![change], summary)).await?;
+                }
+                return Ok(());
+            }
+        };
+        for (change, written) in changes.into_iter().zip(written) {
+            match (written, change) {
+                (Ok(_), Change::Restored(_)) => summary.restored += 1,
+                (Ok(_), Change::Deleted(_)) => summary.deleted += 1,
+                (Err(refusal), Change::Restored(it) | Change::Deleted(it)) => {
+                    summary.refuse(it.id, refusal);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Change {
+    fn document(&self) -> NewDocument {
+        let (Self::Restored(document) | Self::Deleted(document)) = self;
+        NewDocument::clone(document)
+    }
+}
+
+impl RestoreSummary {
+    fn refuse(&mut self, id: DocumentId, refusal: Refusal) {
+        self.refused += 1;
+        if self.refusals.len() < MAX_REFUSALS {
+            self.refusals.push((id, refusal));
+        }
+    }
+}
+
+/// The next documents to examine.
+fn next_range(rest: &mut Option<Vec<DocumentId>>, after: Option<DocumentId>) -> Option<PastRange> {
+    let Some(ids) = rest else { return Some(PastRange::After { after, most: BATCH }) };
+    let later = ids.split_off(ids.len().min(BATCH));
+    let ids = std::mem::replace(ids, later);
+    (!ids.is_empty()).then_some(PastRange::Ids(ids))
+}
+
+/// Fails if a database was dropped and created again.
+fn read_same(database: &Database, read: &Database) -> Result<(), StoreError> {
+    match database.epoch == read.epoch {
+        true => Ok(()),
+        false => Err(StoreError::NoDatabase(database.name.clone())),
+    }
+}
+
+/// The documents as they are now, with the bodies of their winners.
+async fn present_winners(
+    databases: &dyn Databases,
+    name: &DatabaseName,
+    mut ids: Vec<DocumentId>,
+) -> Result<BTreeMap<DocumentId, LoadedDocument>, StoreError> {
+    let mut present = BTreeMap::new();
+    while !ids.is_empty() {
+        let page = databases.documents(name, &ids, leaves::winner(), BATCH_BYTES).await?;
+        ids.drain(..page.documents.len().min(ids.len()));
+        let found = page.documents.into_iter().flatten();
+        present.extend(found.map(|found| (found.document.id.clone(), found)));
+    }
+    Ok(present)
+}
+
+/// The winner of a document with its body, if the document is not deleted.
+fn live_winner(found: &LoadedDocument) -> Option<(&Revision, &StoredBody)> {
+    let winner = found.document.tree.winner().filter(|leaf| !leaf.content.is_deleted)?;
+    Some((winner.revision, found.bodies.get(winner.revision)?))
+}
+
+fn is_equal(one: &StoredBody, other: &StoredBody) -> bool {
+    fn key(attachment: &Attachment) -> (&str, &str, &str) {
+        (&attachment.name, &attachment.content_type, attachment.digest.as_str())
+    }
+    let attachments = one.attachments.iter().map(key);
+    one.text == other.text && attachments.eq(other.attachments.iter().map(key))
+}
+
+fn deletion(id: DocumentId, base: &Revision) -> NewDocument {
+    let revision = Some(base.clone());
+    let sent = Submission { revision, is_deleted: true, ..Submission::default() };
+    NewDocument { id, sent, followed: BTreeMap::new() }
+}
+
+/// The edit that gives a document its former content. Its attachments are stored anew, so that no sweep removes them before
+/// the document names them.
+async fn restoration(
+    databases: &dyn Databases,
+    name: &DatabaseName,
+    (id, revision): (DocumentId, Option<Revision>),
+    was: PastRevision,
+) -> Result<Result<NewDocument, Refusal>, StoreError> {
+    let (mut followed, mut attachments) = (BTreeMap::new(), Vec::new());
+    for attachment in &*was.body.attachments {
+        let Attachment { name: of, content_type, digest, length, .. } = attachment.clone();
+        let Some(bytes) = databases.attachment(name, &digest).await? else {
+            let reason = format_args!("The attachment {of} of {id} is no longer stored");
+            return Ok(Err(RefusalKind::NotFound.with_reason(reason)));
+        };
+        databases.put_attachment(name, &digest, bytes).await?;
+        followed.insert(of.clone(), StoredAttachment { digest: digest.clone(), length });
+        attachments.push(SentAttachment {
+            name: of,
+            content_type: Some(content_type),
+            generation: None,
+            digest: Some(digest),
+            form: SentForm::Follows { length: Some(length), is_packed: false },
+        });
+    }
+    let body = Body::kept(was.body.text.to_string());
+    let sent = Submission { revision, attachments, body, ..Submission::default() };
+    Ok(Ok(NewDocument { id, sent, followed }))
+}
