@@ -9,7 +9,7 @@ mod setup_uri;
 use console::Term;
 use feedsync_couch::{DatabaseName, security_of};
 use feedsync_endpoint::{NewToken, NewUser, PeopleError};
-use feedsync_store::{Scope, StoreError, TokenKind, UserName};
+use feedsync_store::{HISTORY_SECONDS, History, Scope, StoreError, TokenKind, UserName};
 use serde_json::{Value, json};
 
 use crate::context::{Context, OpenEndpoint};
@@ -129,6 +129,11 @@ impl Vault {
             return Err(self.taken());
         }
         databases.charge(&self.database, &user.id).await?;
+        // Whoever has notes fears to lose them.
+        if let Some(made) = databases.database(&self.database).await? {
+            let history = History::Kept { seconds: HISTORY_SECONDS };
+            home.endpoint.set_history(&made, history).await?;
+        }
         Ok(Made { administrator: is_first })
     }
 

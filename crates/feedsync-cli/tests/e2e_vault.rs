@@ -117,7 +117,7 @@ fn tokens_of_devices_open_databases_only_and_can_be_revoked() {
     let first = &hub.vault()["token"];
     assert_eq!(status(first, "/couch/notes"), "200");
     assert_eq!(status(first, "/collections"), "403");
-    assert_eq!(status(first, "/users"), "403");
+    assert_eq!(status(first, "/metrics"), "403");
 
     let url = format!("{address}/couch");
     let arguments = ["--data", "hub", "--json", "vault", "link", "notes", "--url", &url];

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use feedsync_aggregator::Newsreading;
 use feedsync_endpoint::Endpoint;
@@ -119,6 +119,8 @@ pub(crate) struct Shared {
     pub(crate) metrics: Arc<Metrics>,
     /// Durations of store operations.
     pub(crate) timings: Arc<Timings>,
+    /// Number of databases of which a large part was deleted within an hour.
+    pub(crate) mass_losses: Arc<AtomicU64>,
     /// Whether the hub was asked to stop.
     pub(crate) draining: Arc<AtomicBool>,
     /// Lock that is held while the collections of a user are counted and one is created.
@@ -152,6 +154,7 @@ impl Hub {
             clients,
             metrics: Arc::default(),
             timings,
+            mass_losses: Arc::default(),
             draining: Arc::default(),
             large: LargeBodyBudget::new(config.limits.body_bytes),
             uploads: Arc::new(Semaphore::new(config.limits.uploads)),

@@ -137,6 +137,11 @@ pub(crate) fn table() -> Vec<Route> {
         route("/pages/databases", get(pages::databases::read), &[(Method::GET, SignedIn)]),
         route("/pages/database", get(pages::databases::database::read), &[(Method::GET, SignedIn)]),
         route(
+            "/pages/history",
+            get(pages::databases::history::read).post(pages::databases::history::change),
+            &[(Method::GET, SignedIn), (Method::POST, SignedIn)],
+        ),
+        route(
             "/pages/document",
             get(pages::databases::document::read).post(pages::databases::document::change),
             &[(Method::GET, SignedIn), (Method::POST, SignedIn)],

@@ -25,7 +25,7 @@ use crate::http::connections::{Connections, REFUSED};
 use crate::http::peer::{Peer, WithPeer};
 use crate::http::tls::{Certificate, CertificateError, ChallengeError};
 use crate::hub::{Hub, HubParts};
-use crate::operations::{bridges, sweep};
+use crate::operations::{bridges, losses, sweep};
 use crate::router::application;
 
 /// Reason why a hub does not listen.
@@ -203,12 +203,14 @@ async fn run(
     let draining = Arc::clone(&hub.draining);
     let replications = hub.replications.clone();
     let documents = tokio::spawn(replicator::run(hub.clone()));
+    let watched = hub.clone();
     let application = application(hub);
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(limits.connections));
     let mut connections = JoinSet::new();
     let most = limits.collection_items as u64;
     connections.spawn(bridges::all(endpoint.with_item_limit(most)));
+    connections.spawn(losses::watch(watched));
     connections.spawn(sweep::hourly(endpoint, limits));
     connections.spawn(reloading(certificate.clone()));
     let mut shutdown = std::pin::pin!(async {

@@ -1,28 +1,58 @@
 //! `feedsync database`
 
+mod at;
+mod history;
+mod list;
+mod past_time;
 mod replicate;
+mod restore;
+mod set;
 
 use clap::Subcommand;
+use feedsync_couch::DatabaseName;
 
-use crate::context::Context;
+use crate::context::{Context, OpenEndpoint};
 use crate::failure::Failure;
+use crate::invocation::see_all;
 
 const GROUP_EXAMPLES: &str = "\
 Examples:
   feedsync database replicate http://127.0.0.1:5984/notes notes --create
+  feedsync database set notes --history 30d
+  feedsync database restore notes --at 2h --dry-run
 ";
 
-/// Replicate databases of documents with CouchDB, PouchDB and hubs
+/// Replicate databases of documents with CouchDB, PouchDB and hubs, and bring back what they were
 #[derive(Debug, Subcommand)]
 #[command(after_help = GROUP_EXAMPLES)]
 pub(crate) enum Database {
+    List(list::List),
     Replicate(replicate::Replicate),
+    Set(set::Set),
+    History(history::History),
+    At(at::At),
+    Restore(restore::Restore),
 }
 
 impl Database {
     pub(crate) async fn run(self, context: &Context) -> Result<(), Failure> {
         match self {
+            Self::List(command) => command.run(context).await,
             Self::Replicate(command) => command.run(context).await,
+            Self::Set(command) => command.run(context).await,
+            Self::History(command) => command.run(context).await,
+            Self::At(command) => command.run(context).await,
+            Self::Restore(command) => command.run(context).await,
         }
     }
+}
+
+/// The database of this name, which must exist.
+async fn find(
+    home: &OpenEndpoint,
+    name: &DatabaseName,
+) -> Result<feedsync_store::Database, Failure> {
+    let found = home.endpoint.databases().database(name).await?;
+    let missing = || Failure::not_found(format!("{}: there is no database {name}", home.place));
+    found.ok_or_else(|| missing().hint(see_all("database list")))
 }

@@ -7,6 +7,7 @@ mod advice;
 mod backups;
 mod collections;
 mod conflicts;
+mod database_history;
 mod details;
 mod doctor;
 mod documents;

@@ -3,7 +3,6 @@
 // The environment has both of them (SETUP_URI, SETUP_PASSPHRASE), and a command that ends in a line of the test.
 
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
@@ -11,9 +10,8 @@ import { bytes, until } from './replicas.mjs';
 import { Place, modules } from './suite.mjs';
 import { Device } from './vault.mjs';
 
-const require = createRequire(join(modules, 'package.json'));
-const library = pathToFileURL(require.resolve('octagonal-wheels/encryption/hkdf'));
-const { decryptWithEphemeralSalt } = await import(library);
+const library = pathToFileURL(join(modules, 'node_modules/octagonal-wheels/dist/encryption/index.js'));
+const { hkdf: { decryptWithEphemeralSalt } } = await import(library);
 
 const { SETUP_URI, SETUP_PASSPHRASE } = process.env;
 const BASE = 'obsidian://setuplivesync?settings=';

@@ -9,6 +9,7 @@
 use feedsync_couch::{DEFAULT_SECURITY, DatabaseName, Json, Security};
 use feedsync_endpoint::Endpoint;
 use feedsync_endpoint::bridge::BridgeStatus;
+use feedsync_endpoint::documents::history::{RestoreError, RestoreRequest, RestoreSummary};
 use feedsync_endpoint::documents::validation::Author;
 use feedsync_endpoint::documents::{DocumentsError, Edits, NewDocument, Written};
 use feedsync_store::{Database, Role, StoreError};
@@ -79,6 +80,19 @@ pub(crate) async fn write_documents(
         hub.access.forget();
     }
     written
+}
+
+/// Brings documents back to a past moment on behalf of a principal, as ordinary edits.
+pub(crate) async fn restore_documents(
+    hub: &Hub,
+    call: &Call,
+    principal: &Principal,
+    database: &Database,
+    request: &RestoreRequest,
+) -> Result<RestoreSummary, RestoreError> {
+    let may_design = may_access(&hub.endpoint, principal, database, Need::Administer).await?;
+    let endpoint = call.endpoint_of(hub, principal.user().cloned());
+    endpoint.documents_writer(author(principal, may_design)).restore(database, request).await
 }
 
 fn is_admitted(principal: &Principal, security: Option<&str>, need: Need) -> bool {

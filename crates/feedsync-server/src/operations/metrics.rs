@@ -1,5 +1,7 @@
 //! `GET /metrics`: metrics of the hub for Prometheus (text format 0.0.4).
 
+use std::sync::atomic::Ordering;
+
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderValue, header};
@@ -36,6 +38,9 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let followers = limits.followers.saturating_sub(hub.followers.available_permits());
     page.single("feedsync_followers", "gauge", "Open event streams", followers);
     let uploads = limits.uploads.saturating_sub(hub.uploads.available_permits());
+    let losses = hub.mass_losses.load(Ordering::Relaxed);
+    let help = "Databases of which a large part was deleted within an hour";
+    page.single("feedsync_mass_losses", "gauge", help, losses);
     page.single("feedsync_uploads", "gauge", "Request bodies held in memory", uploads);
     hub.timings.render(&mut page);
     let headers = [

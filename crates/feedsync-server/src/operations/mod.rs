@@ -3,5 +3,6 @@
 pub(crate) mod bridges;
 pub(crate) mod health;
 pub(crate) mod limits;
+pub(crate) mod losses;
 pub(crate) mod metrics;
 pub(crate) mod sweep;

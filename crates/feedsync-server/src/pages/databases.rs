@@ -2,6 +2,7 @@
 
 pub(crate) mod database;
 pub(crate) mod document;
+pub(crate) mod history;
 mod json_text;
 mod leaves;
 mod request;

@@ -148,6 +148,7 @@ async fn every_route_and_method_answers_with_a_browser_policy() {
         "/pages/assets/{name}",
         "/pages/database",
         "/pages/document",
+        "/pages/history",
         "/pages/reading",
         "/pages/reading/articles",
         "/pages/reading/articles/{number}",

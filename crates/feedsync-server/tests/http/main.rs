@@ -35,6 +35,7 @@ mod outlines;
 mod pages;
 mod pages_conflicts;
 mod pages_databases;
+mod pages_history;
 mod pages_hostile;
 mod pages_people;
 mod pages_reading;

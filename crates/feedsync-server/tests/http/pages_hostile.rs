@@ -147,7 +147,8 @@ fn pages(method: &Method, ids: &[ItemId]) -> Vec<String> {
         // `pages_reading_shown` tests the pages of articles and feeds.
         let is_else = path.ends_with("/{name}") || path.ends_with("/{number}");
         // Their query names a database: `untrusted_documents_are_text_on_the_pages_of_databases`.
-        let is_else = is_else || ["/pages/database", "/pages/document"].contains(&&*path);
+        let is_else =
+            is_else || ["/pages/database", "/pages/document", "/pages/history"].contains(&&*path);
         let shown = path == "/" || path.starts_with("/pages/") && !is_else;
         if takes != *method || !shown {
             continue;
@@ -229,6 +230,13 @@ async fn untrusted_documents_are_text_on_the_pages_of_databases() {
         quoted.trim_matches('"')
     );
     add_document(&world.endpoint, "hostile", &design).await;
+    let history = "/pages/history?name=hostile";
+    let keep = root.post(history, &[("action", "keep"), ("days", "30")]).await;
+    assert_eq!(keep.status(), StatusCode::SEE_OTHER);
+    let next = format!(
+        r#"{{"_id":{quoted},"_rev":"2-c","_revisions":{{"start":2,"ids":["c","a"]}},{quoted}:{quoted}}}"#
+    );
+    add_document(&world.endpoint, "hostile", &next).await;
     let (attack, mut quoted) = (encoded(SCRIPT), 0);
     let document = format!("/pages/document?name=hostile&id={attack}");
     for address in [
@@ -236,6 +244,8 @@ async fn untrusted_documents_are_text_on_the_pages_of_databases() {
         "/pages/database?name=hostile&conflicts=1".to_owned(),
         format!("/pages/database?name=hostile&from={attack}"),
         format!("/pages/database?name=hostile&said={attack}"),
+        history.to_owned(),
+        format!("{history}&said={attack}&before={attack}"),
         document.clone(),
         format!("{document}&said={attack}"),
         format!("/pages/document?name=hostile&id=_design%2F{attack}"),
@@ -244,11 +254,12 @@ async fn untrusted_documents_are_text_on_the_pages_of_databases() {
         check(&address, &page);
         quoted += usize::from(words(&page).contains("<script>alert(1)</script>"));
     }
-    assert_eq!(quoted, 7, "what is hostile is shown, as text");
+    assert_eq!(quoted, 9, "what is hostile is shown, as text");
     for address in [
         format!("/pages/database?name={attack}"),
         format!("/pages/document?name=hostile&id=x{attack}"),
         format!("/pages/databases?after={attack}"),
+        format!("{history}&time={attack}"),
     ] {
         check(&address, &html(root.get(&address).await).await);
     }

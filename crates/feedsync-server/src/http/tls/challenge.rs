@@ -9,6 +9,7 @@ use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::ClientHello;
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 
 /// Protocol of the check.
 const PROTOCOL: &[u8] = b"acme-tls/1";
@@ -46,10 +47,13 @@ impl Challenges {
         params.custom_extensions = vec![CustomExtension::new_acme_identifier(digest)];
         let certificate = params.self_signed(&key)?;
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        let key = ring::sign::any_supported_type(&key)?;
+        // The usual check of a certificate refuses the critical extension that has the digest.
+        let certified = CertifiedKey::new(vec![certificate.der().clone()], key);
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()?
             .with_no_client_auth()
-            .with_single_cert(vec![certificate.der().clone()], key)?;
+            .with_cert_resolver(Arc::new(SingleCertAndKey::from(certified)));
         config.alpn_protocols = vec![PROTOCOL.to_vec()];
         let mut names = self.0.write().unwrap_or_else(PoisonError::into_inner);
         names.insert(name.to_owned(), Arc::new(config));

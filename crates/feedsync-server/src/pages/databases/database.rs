@@ -7,6 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 use feedsync_couch::{DatabaseName, Json, texts};
 use feedsync_endpoint::bridge::BridgeStatus;
+use feedsync_endpoint::documents::history::{LOSS_PERCENT, LOSS_PERIOD};
 use feedsync_endpoint::documents::leaves;
 use feedsync_endpoint::documents::validation::has_validation;
 use feedsync_formats::json::Node;
@@ -14,7 +15,7 @@ use feedsync_store::{Database, DocumentRange, LoadedDocument};
 use http::StatusCode;
 
 use super::request::DatabasesRequest;
-use super::{database_page, document, size};
+use super::{database_page, document, history, size};
 use crate::access::call::Call;
 use crate::http::html::content::short;
 use crate::http::problem::Problem;
@@ -58,6 +59,9 @@ struct DatabasePage {
     from: String,
     only_conflicts: bool,
     next: Option<String>,
+    history_page: String,
+    /// Text for a mass loss within the last hour: how many documents of how many.
+    loss: Option<(u64, u64)>,
     said: &'static str,
 }
 
@@ -97,6 +101,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         BridgeStatus::Collection(collection) => Some(collection.to_string()),
         BridgeStatus::Nothing | BridgeStatus::Closed => None,
     };
+    let loss = asked.hub.endpoint.mass_loss(&name, LOSS_PERIOD, LOSS_PERCENT).await?;
     let validates = designs.iter().any(|design| design.validates);
     let shown = DatabasePage {
         name: name.to_string(),
@@ -116,6 +121,8 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         from,
         only_conflicts,
         next,
+        history_page: history::history_page(&frame.root, &name),
+        loss: loss.map(|loss| (loss.lost, loss.existed)),
         said: match asked.call.query.text("said").unwrap_or_default() {
             "deleted" => "The document was deleted.",
             _ => "",

@@ -64,17 +64,24 @@ impl DatabasesRequest {
         if self.may_use(&found).await? { Ok(found) } else { Err(missing()) }
     }
 
+    /// The principal with its current rights, which must include the use of a database.
+    pub(super) async fn current_user_of(&self, database: &Database) -> Result<Principal, Problem> {
+        let principal = self.hub.access.now(&self.call.principal).await?;
+        let principal = principal.ok_or_else(Problem::sign_in)?;
+        if self.may(&principal, database).await? {
+            Ok(principal)
+        } else {
+            Err(Problem::forbidden())
+        }
+    }
+
     /// Writes documents with the principal's current rights, within the quotas.
     pub(super) async fn write(
         &self,
         database: &Database,
         documents: Vec<NewDocument>,
     ) -> Result<(), WriteFailure> {
-        let principal = self.hub.access.now(&self.call.principal).await?;
-        let principal = principal.ok_or_else(Problem::sign_in)?;
-        if !self.may(&principal, database).await? {
-            return Err(Problem::forbidden().into());
-        }
+        let principal = self.current_user_of(database).await?;
         let bytes: usize = documents.iter().map(|document| document.sent.body.as_str().len()).sum();
         quotas::documents(&self.hub, &database.name, 0, bytes as u64).await?;
         let change = (documents, Edits::New);

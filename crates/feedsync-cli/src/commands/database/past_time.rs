@@ -1,0 +1,72 @@
+//! A past time on a command line.
+
+use std::str::FromStr;
+
+use feedsync_core::Timestamp;
+use feedsync_endpoint::Period;
+use feedsync_store::Moment;
+
+/// A past time: an instant, the beginning of a day in UTC, or a period before now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum PastTime {
+    /// An instant, or the beginning of a day.
+    Instant(Moment),
+    /// A period before now.
+    Ago(Period),
+}
+
+impl PastTime {
+    /// The moment, as seen from now.
+    pub(crate) fn moment(&self, now: Moment) -> Moment {
+        match self {
+            Self::Instant(moment) => *moment,
+            Self::Ago(period) => period.before(now),
+        }
+    }
+}
+
+impl FromStr for PastTime {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if let Ok(period) = text.parse() {
+            return Ok(Self::Ago(period));
+        }
+        // A date alone, and a time without seconds or zone, are completed.
+        let time = text.replacen(' ', "T", 1);
+        let complete =
+            [time.clone(), format!("{time}Z"), format!("{time}:00Z"), format!("{time}T00:00:00Z")];
+        let instant = complete.iter().find_map(|text| Timestamp::parse_tolerant(text).ok());
+        let seconds = instant.and_then(|instant| u64::try_from(instant.unix_seconds()).ok());
+        let seconds = seconds.ok_or_else(|| {
+            "not a time, such as 2h, 3d, 2026-11-20, '2026-11-20 12:00' (UTC) or 2026-11-20T12:00:00+01:00".to_owned()
+        })?;
+        Ok(Self::Instant(Moment::from_micros(seconds.saturating_mul(1_000_000))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_past_time_is_an_instant_or_a_period_before_now() {
+        let now = Moment::from_micros(1_800_000_000_000_000);
+        let seconds =
+            |text: &str| text.parse::<PastTime>().map(|time| time.moment(now).micros() / 1_000_000);
+        for (text, expected) in [
+            ("2h", 1_800_000_000 - 7_200),
+            ("0s", 1_800_000_000),
+            ("2026-11-20", 1_795_132_800),
+            ("2026-11-20 12:00", 1_795_176_000),
+            ("2026-11-20T12:00:01", 1_795_176_001),
+            ("2026-11-20T12:00:00+01:00", 1_795_172_400),
+            ("2026-11-20T12:00:00Z", 1_795_176_000),
+        ] {
+            assert_eq!(seconds(text), Ok(expected), "{text}");
+        }
+        for text in ["", "yesterday", "2026-13-01", "12:00", "-1d", "1960-01-01"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! `feedsync database set`
+
+use std::str::FromStr;
+
+use clap::Args;
+use feedsync_couch::DatabaseName;
+use feedsync_endpoint::Period;
+use feedsync_store::History;
+
+use super::find;
+use super::list;
+use crate::confirm::confirm;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  feedsync database set notes --history 30d
+  feedsync database set notes --history off
+";
+
+/// Change the settings of a database
+///
+/// With a history, the database keeps superseded and deleted revisions for a time, so that `database at` shows it as it was
+/// and `database restore` brings that back. Replication does not see them. They count as space that the database uses.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Set {
+    /// Name of the database
+    name: DatabaseName,
+    /// Time for which superseded and deleted revisions are kept, such as 30d; off keeps none
+    #[arg(long, value_name = "PERIOD")]
+    history: HistoryPeriod,
+    /// Do not ask for confirmation before kept revisions are dropped
+    #[arg(long, short)]
+    yes: bool,
+}
+
+/// A period, or `off`.
+#[derive(Debug, Clone, Copy)]
+struct HistoryPeriod(History);
+
+impl FromStr for HistoryPeriod {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "off" {
+            return Ok(Self(History::Off));
+        }
+        let period: Period = text.parse().map_err(|error| format!("{error}, or off"))?;
+        match period.duration().as_secs() {
+            0 => Err("a history of no time keeps nothing: off".to_owned()),
+            seconds => Ok(Self(History::Kept { seconds })),
+        }
+    }
+}
+
+impl Set {
+    pub(super) async fn run(self, context: &Context) -> Result<(), Failure> {
+        let home = context.open().await?;
+        let database = find(&home, &self.name).await?;
+        let HistoryPeriod(history) = self.history;
+        let seconds = |history| match history {
+            History::Off => 0,
+            History::Kept { seconds } => seconds,
+        };
+        if seconds(history) < seconds(database.history) {
+            let (before, after) = (list::history(database.history), list::history(history));
+            let loss = format!(
+                "{} keeps its history for {before}, and then for {after}: older states are gone",
+                self.name
+            );
+            confirm(&loss, self.yes)?;
+        }
+        let changed = home.endpoint.set_history(&database, history).await?;
+        let text = format!("{} keeps its history for {}", self.name, list::history(history));
+        let text =
+            if history == History::Off { format!("{} keeps no history", self.name) } else { text };
+        output::result(context.json, &list::value(&changed), text)
+    }
+}
