@@ -24,7 +24,7 @@ fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// What a backup does not hold as a file: the store, which it holds in another form, locks, and what a gateway stores.
+/// Whether a backup holds a file in another form or not at all: the store, locks, and the data of a gateway.
 fn is_elsewhere(name: &str) -> bool {
     let is_store = name.starts_with("feedsync.") && name != "feedsync.toml";
     is_store

@@ -1,14 +1,14 @@
 //! `/pages/history?name=N`: what changed in a database while it kept its history, and the forms that bring documents
 //! back to a past moment and that say how long the history is kept.
 
+mod words;
+
 use std::collections::HashSet;
-use std::time::Duration;
 
 use askama::Template;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_core::Timestamp;
 use feedsync_couch::{DatabaseName, DocumentId};
 use feedsync_endpoint::documents::history::{
     LOSS_PERCENT, LOSS_PERIOD, MassLoss, RestoreError, RestoreRequest, RestoreSummary,
@@ -16,6 +16,8 @@ use feedsync_endpoint::documents::history::{
 use feedsync_endpoint::documents::leaves;
 use feedsync_store::{Database, EndedPosition, EndedRevision, History, Moment};
 use http::StatusCode;
+
+use words::{period, said, typed_time};
 
 use super::document::document_page;
 use super::request::DatabasesRequest;
@@ -38,7 +40,7 @@ const MAX_RESTORED: u64 = 100_000;
 /// Periods of histories that the form offers, in days.
 const PERIODS: [u64; 5] = [1, 7, 30, 90, 365];
 
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const DAY: u64 = 24 * 60 * 60;
 
 #[derive(Template)]
 #[template(path = "history.html")]
@@ -199,7 +201,7 @@ async fn keep(
     if !may_set.map_err(Problem::from)? {
         return Err(Problem::forbidden().into());
     }
-    let seconds = days * DAY.as_secs();
+    let seconds = days * DAY;
     if seconds < seconds_of(database.history) && !form.has("confirm") {
         return Err(Failure::invalid(
             "Nothing was changed: older states would be lost. Confirm that, and try again.",
@@ -299,7 +301,7 @@ async fn shown(
     page(permit, &asked.call, status, move || shown).await
 }
 
-/// What a restore of everything would do.
+/// Counts of documents that a restore of everything would change.
 async fn preview(
     asked: &DatabasesRequest,
     database: &Database,
@@ -353,16 +355,6 @@ fn position(text: &str) -> Option<EndedPosition> {
     Some(EndedPosition { ended, body: body.parse().ok()? })
 }
 
-/// A time as a browser sends it, in UTC.
-fn typed_time(text: &str) -> Result<Moment, String> {
-    let complete = [text.to_owned(), format!("{text}Z"), format!("{text}:00Z")];
-    let instant = complete.iter().find_map(|text| Timestamp::parse_tolerant(text).ok());
-    let seconds = instant.and_then(|instant| u64::try_from(instant.unix_seconds()).ok());
-    let seconds =
-        seconds.ok_or_else(|| format!("{text:?} is no time such as 2026-11-20T12:00."))?;
-    Ok(Moment::from_micros(seconds.saturating_mul(1_000_000)))
-}
-
 fn seconds_of(history: History) -> u64 {
     match history {
         History::Off => 0,
@@ -370,69 +362,7 @@ fn seconds_of(history: History) -> u64 {
     }
 }
 
-/// A period, for people.
-fn period(seconds: u64) -> String {
-    let (length, unit) = match seconds {
-        it if it % DAY.as_secs() == 0 => (DAY.as_secs(), "day"),
-        it if it % 3_600 == 0 => (3_600, "hour"),
-        _ => (1, "second"),
-    };
-    let count = seconds / length;
-    if count == 1 { format!("1 {unit}") } else { format!("{count} {unit}s") }
-}
-
 fn periods(seconds: u64) -> Vec<Period> {
-    let period = |days: u64| Period { days, is_kept: days * DAY.as_secs() == seconds };
+    let period = |days: u64| Period { days, is_kept: days * DAY == seconds };
     PERIODS.into_iter().map(period).collect()
-}
-
-/// What a page says after a form.
-fn said(said: &str) -> String {
-    let counts: Vec<u64> = said
-        .strip_prefix("restored-")
-        .map(|rest| rest.split('-').filter_map(|count| count.parse().ok()).collect())
-        .unwrap_or_default();
-    match (said, &*counts) {
-        ("kept", _) => "The period was changed.".to_owned(),
-        (_, [restored, deleted, refused]) => {
-            let mut text = format!("Documents restored: {restored}.");
-            if *deleted > 0 {
-                text.push_str(&format!(" Deleted: {deleted}."));
-            }
-            if *refused > 0 {
-                text.push_str(&format!(" Refused: {refused}; see the functions of the database."));
-            }
-            text
-        }
-        _ => String::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_read_as_browsers_send_them() {
-        let micros = |text: &str| typed_time(text).map(Moment::micros);
-        let noon = 1_795_176_000_000_000;
-        for text in ["2026-11-20T12:00", "2026-11-20T12:00:00", "2026-11-20T12:00:00Z"] {
-            assert_eq!(micros(text), Ok(noon), "{text}");
-        }
-        for text in ["", "noon", "2026-11-20", "1960-01-01T00:00"] {
-            assert!(micros(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn periods_and_outcomes_are_worded_for_people() {
-        assert_eq!(period(86_400), "1 day");
-        assert_eq!(period(30 * 86_400), "30 days");
-        assert_eq!(period(7_200), "2 hours");
-        assert_eq!(period(61), "61 seconds");
-        assert_eq!(said("restored-3-0-0"), "Documents restored: 3.");
-        assert_eq!(said("restored-3-1-2").matches(char::is_numeric).count(), 3);
-        assert_eq!(said("<b>"), "");
-        assert_eq!(said("restored-x"), "");
-    }
 }
