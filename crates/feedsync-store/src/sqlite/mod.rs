@@ -10,6 +10,7 @@
 mod acts;
 mod attachment_rows;
 mod blobs;
+mod body_rows;
 mod charges;
 mod check;
 mod collections;
