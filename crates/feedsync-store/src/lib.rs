@@ -8,7 +8,7 @@
 //! | [`ItemStore`] | the endpoint's identity, collections, items, remotes, blobs, the ledger of issued sequences |
 //! | [`People`] | users, roles, tokens, the audit record |
 //! | [`Logs`] | append-only logs of collections |
-//! | [`Databases`] | databases of documents with CouchDB's replication, and their indexes and views ([`Queries`]) |
+//! | [`Databases`] | databases of documents with CouchDB's replication, their indexes and views ([`Queries`]), and histories ([`PastDocuments`]) |
 //!
 //! [`Store`] is all of them together. [`MemoryStore`] holds everything in memory, for tests and simulations.
 //! `SqliteStore` (feature `sqlite`, on by default) uses a directory of files. `PostgresStore` (feature

@@ -1,5 +1,6 @@
 //! Databases: any operation on a store has the same result as on the memory store.
 
+mod everything;
 pub mod history;
 #[cfg(feature = "queries")]
 pub mod indexes;
@@ -15,8 +16,9 @@ use feedsync_couch::{AttachmentDigest, BodyRef, DatabaseName};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
+pub use self::everything::everything;
 use self::uses::uses;
-pub use self::uses::{Use, everything, named};
+pub use self::uses::{Use, named};
 use super::{Constructor, TestEnvironment, wait};
 use crate::{
     ChangeNumber, Database, DatabaseChange, Databases, EndpointName, Environment as _, Epoch,

@@ -190,14 +190,15 @@ pub trait Databases: Queries + PastDocuments + Send + Sync + 'static {
         digest: &AttachmentDigest,
     ) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// Whether an attachment is stored and a revision with a stored body names it.
+    /// Whether an attachment is stored and a revision with a stored body names it. Bodies that only the history keeps do not
+    /// count.
     async fn is_attachment_referenced(
         &self,
         name: &DatabaseName,
         digest: &AttachmentDigest,
     ) -> Result<bool, StoreError>;
 
-    /// Removes attachments that were stored before a moment and that no stored revision names, of one
+    /// Removes attachments that were stored before a moment and that no stored body names, of one
     /// database or of all; returns their number. A concurrent writer waits for one piece of removed
     /// attachments at most, and never for those that stay.
     async fn sweep_attachments(

@@ -123,7 +123,7 @@ pub enum PastPage {
         database: Box<Database>,
         /// The documents.
         documents: Vec<PastDocument>,
-        /// The last document that was examined; `None` at the end of the range.
+        /// The last document of the page; `None` at the end of the range.
         last: Option<DocumentId>,
     },
 }

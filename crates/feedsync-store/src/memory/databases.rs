@@ -351,7 +351,7 @@ impl Databases for MemoryStore {
     ) -> Result<bool, StoreError> {
         self.with_database(name, |database_contents| {
             let is_stored = database_contents.attachments.contains_key(digest);
-            Ok(is_stored && database_contents.named_attachments().any(|named| named == digest))
+            Ok(is_stored && database_contents.is_named_by_tree(digest))
         })
     }
 

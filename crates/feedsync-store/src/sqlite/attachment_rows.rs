@@ -59,16 +59,17 @@ pub(super) fn content(
     stored.map(|bytes| digests::attachment(digest, bytes)).transpose()
 }
 
-/// Whether a body of a database names an attachment.
+/// Whether a body of a database that a tree names has an attachment.
 pub(super) fn is_referenced(
     connection: &Connection,
     database: i64,
     digest: &AttachmentDigest,
 ) -> Result<bool, StoreError> {
-    let sql = concat!(
-        "SELECT 1 FROM attachments WHERE database = ?1 AND digest = ?2 AND NOT ",
-        is_unnamed!()
-    );
+    let sql = "SELECT 1 FROM attachments WHERE database = ?1 AND digest = ?2
+                  AND EXISTS (SELECT 1 FROM attachment_uses u
+                               WHERE u.digest = ?2 AND u.key >= ?1 << 40 AND u.key < (?1 + 1) << 40
+                                 AND NOT EXISTS (SELECT 1 FROM ended_revisions e
+                                                  WHERE e.key = u.key AND e.held))";
     Ok(connection.prepare_cached(sql)?.exists(params![database, digest.as_str()])?)
 }
 

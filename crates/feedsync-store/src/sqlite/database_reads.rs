@@ -6,6 +6,7 @@ use feedsync_couch::{DatabaseName, DocumentId};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
 
+use super::body_rows;
 use super::database_rows::{self, DatabaseRow, Finder};
 use super::rows;
 use crate::database;
@@ -44,9 +45,7 @@ impl<'a> Page<'a> {
     ) -> Result<Option<LoadedDocument>, StoreError> {
         let chosen = (self.choose)(&document);
         match self.left.fits(&document, &chosen) {
-            true => {
-                database_rows::read(self.connection, self.database_row, document, chosen).map(Some)
-            }
+            true => body_rows::read(self.connection, self.database_row, document, chosen).map(Some),
             false => Ok(None),
         }
     }

@@ -3,7 +3,8 @@
 use feedsync_couch::{AttachmentDigest, DatabaseName, LocalId};
 use rusqlite::{Connection, Params, Row, params};
 
-use super::database_rows::{self, DatabaseRow, Indexing, body_key};
+use super::body_rows::{self, body_key};
+use super::database_rows::{self, DatabaseRow, Indexing};
 use super::{collections, past_rows, rows};
 use crate::database::{Database, EndedRevision, Kind, LocalDocument, StoredBody, WriteOrigin};
 use crate::environment::Environment;
@@ -42,7 +43,7 @@ pub(super) fn bodies(
                  FROM bodies WHERE key > ?1 AND key <= ?2 ORDER BY key";
     page(connection, sql, params![after, last], limit, |row| {
         let number = rows::number(row.get(1)?).get();
-        Ok((number, database_rows::body(row, 2)?))
+        Ok((number, body_rows::body(row, 2)?))
     })
 }
 
@@ -134,7 +135,7 @@ pub(super) fn take_bodies(
 ) -> Result<(), StoreError> {
     let database_row = database_rows::require(connection, name)?.id;
     for (number, body) in bodies {
-        database_rows::insert_body(connection, database_row, *number, body)?;
+        body_rows::insert_body(connection, database_row, *number, body)?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use feedsync_couch::DocumentId;
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, OptionalExtension as _, Params, params};
 
+use super::body_rows;
 use super::database_rows::{self, DatabaseRow, Finder};
 #[cfg(feature = "queries")]
 use super::indexes::Upkeep;
@@ -48,7 +49,7 @@ pub(super) fn update(
             None => DocumentEntry::default(),
             Some((number, tree)) => {
                 let attachments = match with_attachments {
-                    true => database_rows::attachments(connection, database_row.id, &tree)?,
+                    true => body_rows::attachments(connection, database_row.id, &tree)?,
                     false => Default::default(),
                 };
                 DocumentEntry { tree, number, attachments }
@@ -106,9 +107,9 @@ impl Update<'_> {
                 return Err(StoreError::Decision(format!("the body {number} is there already")));
             }
             database_row.next_body = database_row.next_body.max(number + 1);
-            database_rows::insert_body(connection, database_row.id, *number, body)?;
+            body_rows::insert_body(connection, database_row.id, *number, body)?;
             if let Some(origin) = &origin {
-                let key = database_rows::body_key(database_row.id, *number);
+                let key = body_rows::body_key(database_row.id, *number);
                 past_rows::insert_origin(connection, key, origin)?;
             }
         }

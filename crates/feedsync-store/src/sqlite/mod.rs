@@ -11,6 +11,7 @@ mod acts;
 mod attachment_rows;
 mod backup_files;
 mod blobs;
+mod body_rows;
 mod charges;
 mod check;
 mod collections;

@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use feedsync_couch::{DatabaseName, DocumentId, Revision};
 use rusqlite::{Connection, params};
 
-use super::database_rows::{self, DatabaseRow, Finder, body_key};
+use super::body_rows::{self, body_key};
+use super::database_rows::{self, DatabaseRow, Finder};
 use super::past_rows::{self, ended_columns};
 use super::{SqliteStore, rows};
 use crate::database::{
@@ -94,7 +95,7 @@ fn documents_at(
         if is_taken {
             let read = |leaf: PastLeaf| {
                 let number = leaf.content.body.number;
-                let body = database_rows::stored_body(connection, database_row, number)?;
+                let body = body_rows::stored_body(connection, database_row, number)?;
                 let missing = format!("the body of {} {} is missing", document.id, leaf.revision);
                 Ok(leaf.with(body.ok_or(StoreError::Damaged(missing))?))
             };
@@ -108,9 +109,8 @@ fn documents_at(
         PastRange::Ids(ids) => {
             let mut finder = Finder::new(connection, database_row)?;
             for id in ids {
-                if let Some((number, tree)) = finder.find(id.as_str())?
-                    && !take(StoredDocument { id: id.clone(), number, tree })?
-                {
+                let Some((number, tree)) = finder.find(id.as_str())? else { continue };
+                if !take(StoredDocument { id: id.clone(), number, tree })? {
                     is_end = false;
                     break;
                 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use feedsync_couch::{BodyRef, Content, DocumentId, Revision};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::database_rows::{self, body_key};
+use super::body_rows::{self, body_key};
 use super::rows;
 use super::rows::parsed;
 use crate::columns::moment;
@@ -115,7 +115,7 @@ pub(super) fn apply(
             false => gone.push(body.number),
         }
     }
-    database_rows::remove_bodies(connection, database, &gone)
+    body_rows::remove_bodies(connection, database, &gone)
 }
 
 /// Writes that a leaf ended.
@@ -173,7 +173,7 @@ pub(super) fn remove(
             held.push(content.body.number);
         }
     }
-    database_rows::remove_bodies(connection, database, &held)?;
+    body_rows::remove_bodies(connection, database, &held)?;
     Ok(bytes)
 }
 

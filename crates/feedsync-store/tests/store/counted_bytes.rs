@@ -51,6 +51,9 @@ fn a_store_of_before_bytes_were_counted_counts_them() {
          ALTER TABLE databases DROP COLUMN indexes; ALTER TABLE databases DROP COLUMN index_version;
          ALTER TABLE remotes DROP COLUMN refused_at; ALTER TABLE remotes DROP COLUMN refused_up_to;
          ALTER TABLE remotes DROP COLUMN refusal; ALTER TABLE users DROP COLUMN databases_only;
+         DROP TABLE ended_revisions; DROP TABLE body_origins;
+         ALTER TABLE databases DROP COLUMN history_seconds; ALTER TABLE databases DROP COLUMN history_since;
+         ALTER TABLE databases DROP COLUMN history_last; ALTER TABLE databases DROP COLUMN history_bytes;
          PRAGMA user_version = 9;",
     )
     .unwrap();

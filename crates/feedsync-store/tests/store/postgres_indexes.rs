@@ -224,7 +224,10 @@ fn indexes_of_an_older_store_are_built_at_first_use() {
     write(&*nodes[0], &["_design/two".parse().unwrap()], None);
     let older = "SET search_path = feedsync; DROP TABLE document_indexes, index_rows;
                  DROP TABLE view_sets, stored_views, view_rows, view_nodes;
-                 ALTER TABLE databases DROP COLUMN indexes, DROP COLUMN index_version;
+                 ALTER TABLE databases DROP COLUMN indexes, DROP COLUMN index_version,
+                   DROP COLUMN history_seconds, DROP COLUMN history_since, DROP COLUMN history_last,
+                   DROP COLUMN history_bytes;
+                 DROP TABLE ended_revisions, body_origins;
                  ALTER TABLE users DROP COLUMN databases_only;
                  UPDATE schema SET version = 8, oldest_compatible = 7";
     let url = Cluster::shared().url(&name);

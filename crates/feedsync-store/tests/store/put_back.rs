@@ -237,7 +237,7 @@ fn store_without_nonces_keeps_its_identity_and_gets_one() {
     place.sql(
         "DROP TABLE view_nodes; DROP TABLE view_rows; DROP TABLE stored_views; DROP TABLE view_sets;
          DROP TABLE index_rows; DROP TABLE document_indexes; DROP TABLE attachment_uses; DROP TABLE attachments; DROP TABLE local_documents;
-         DROP TABLE bodies; DROP TABLE documents;
+         DROP TABLE bodies; DROP TABLE documents; DROP TABLE ended_revisions; DROP TABLE body_origins;
          DROP TABLE collection_owners; DROP TABLE database_owners; DROP TABLE databases; DROP TABLE log_snapshots; DROP TABLE log_keys; DROP TABLE log_generations;
          DROP TABLE logs; DROP TABLE tokens; DROP TABLE grants; DROP TABLE users; DROP TABLE acts;
          ALTER TABLE remotes DROP COLUMN every; ALTER TABLE remotes DROP COLUMN plain;

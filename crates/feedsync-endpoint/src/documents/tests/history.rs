@@ -43,9 +43,9 @@ impl PastRoom {
         self.clock.0.fetch_add(seconds * SECOND, Ordering::Relaxed);
     }
 
-    /// The current moment. Later writes have later ones.
+    /// The moment of the last write, or a later one. Later writes have later ones.
     fn now(&self) -> Moment {
-        let now = self.clock.now();
+        let now = self.database().past.last.max(self.clock.now());
         self.pass(1);
         now
     }
@@ -67,7 +67,8 @@ impl PastRoom {
         };
         let author = Author { name: name.map(str::to_owned), ..Author::SERVER };
         let writer = self.room.endpoint.documents_writer(author);
-        let written = writer.write(&self.database(), texts.iter().map(new).collect(), Edits::New);
+        let database = self.database();
+        let written = writer.write(&database, texts.iter().map(new).collect(), Edits::New);
         wait(written).unwrap().into_iter().map(Result::unwrap).collect()
     }
 
@@ -131,7 +132,7 @@ fn state_before_a_loss_is_restored_completely() {
         let past = PastRoom::new();
         let (room, replica) = (&past.room, Room::new());
         let ids = ["a", "b", "c", "d", "e", "f"];
-        let mut edit = |past: &PastRoom, random: &mut SmallRng| {
+        let edit = |past: &PastRoom, random: &mut SmallRng| {
             let id = ids[random.random_range(0..ids.len())];
             let attached = match random.random_range(0..3) {
                 0 => format!(
@@ -182,7 +183,7 @@ fn state_before_a_loss_is_restored_completely() {
         wait(room.endpoint.compact_database(&room.name)).unwrap();
         let summary = past.restore(&all(moment));
         assert_eq!(past.contents(), before, "FEEDSYNC_SEED={seed}");
-        assert_eq!((summary.deleted, summary.refused), (1, 0), "{summary:?}");
+        assert!(summary.deleted > 0 && summary.refused == 0, "{summary:?}");
         replica.take(room);
         assert_eq!(contents(&replica), before, "FEEDSYNC_SEED={seed}");
         let again = past.restore(&all(moment));
@@ -372,8 +373,9 @@ fn loss_of_more_than_a_quarter_within_an_hour_is_detected() {
             let written = past.write_as(None, &(0..count).map(new).collect::<Vec<_>>());
             // Documents that were deleted before do not count.
             for number in 0..30 {
-                past.put(&format!("old{number}"), ",\"n\":1");
-                past.put(&format!("old{number}"), deleted);
+                let id = format!("\"_id\":\"old{number}\"");
+                let revision = past.write_as(None, &[format!("{{{id}}}")]).remove(0);
+                past.write_as(None, &[format!("{{{id},\"_rev\":\"{revision}\"{deleted}}}")]);
             }
             past.pass(5_000);
             let gone = written.iter().enumerate().take(lost);

@@ -199,6 +199,14 @@ impl DatabaseContents {
         named.map(|attachment| &attachment.digest)
     }
 
+    /// Whether a body that a tree names has an attachment.
+    pub(super) fn is_named_by_tree(&self, digest: &AttachmentDigest) -> bool {
+        let is_held = |number: &u64| self.ended.get(number).is_some_and(|row| row.is_held);
+        let bodies = self.bodies.iter().filter(|(number, _)| !is_held(number));
+        let mut named = bodies.flat_map(|(_, body)| body.attachments.iter());
+        named.any(|attachment| attachment.digest == *digest)
+    }
+
     pub(super) fn sweep_attachments(&mut self, stored_before: Moment) -> u64 {
         let named: BTreeSet<_> = self.named_attachments().cloned().collect();
         let before = self.attachments.len();

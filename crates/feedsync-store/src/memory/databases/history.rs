@@ -111,8 +111,8 @@ impl DatabaseContents {
                 });
                 let leaves = leaves.collect();
                 documents.push(PastDocument { document, leaves });
+                last = Some(id);
             }
-            last = Some(id);
         }
         let (database, last) = (Box::new(self.database.clone()), last.filter(|_| !is_end));
         PastPage::Known { database, documents, last }

@@ -66,14 +66,16 @@ macro_rules! is_unnamed {
     };
 }
 
-pub(super) const IS_REFERENCED: &str = concat!(
-    "SELECT (SELECT true FROM attachments a
-              WHERE a.database = d.id AND a.digest = $2 AND NOT ",
-    is_unnamed!(),
-    ") IS NOT NULL FROM databases d WHERE d.name = $1"
-);
+pub(super) const IS_REFERENCED: &str = "
+    SELECT (SELECT true FROM attachments a
+             WHERE a.database = d.id AND a.digest = $2
+               AND (SELECT true FROM attachment_uses u
+                     WHERE u.database = a.database AND u.digest = a.digest
+                       AND (SELECT e.held FROM ended_revisions e
+                             WHERE e.database = u.database AND e.number = u.number) IS NOT TRUE
+                     LIMIT 1)) IS NOT NULL FROM databases d WHERE d.name = $1";
 
-/// Whether a body of a database names an attachment.
+/// Whether a body of a database that a tree names has an attachment.
 pub(super) async fn is_referenced(
     client: &Client,
     name: &DatabaseName,

@@ -15,9 +15,13 @@ use crate::database::{Database, EndedRevision, WriteEffect, WriteOrigin};
 use crate::error::StoreError;
 use crate::postgres::pipeline::Pipeline;
 
+/// Each row is looked up by its key, even if the server's statistics suggest otherwise.
 pub(super) const FORGET: &str = concat!(
-    "DELETE FROM ended_revisions t USING unnest($2::bytea[], $3::bytea[]) w (key_head, key_digest)
-      WHERE t.database = $1 AND t.head = w.key_head AND t.digest = w.key_digest RETURNING ",
+    "DELETE FROM ended_revisions WHERE ctid = ANY(ARRAY(
+       SELECT e.ctid FROM unnest($2::bytea[], $3::bytea[]) w (head, digest),
+              LATERAL (SELECT ctid FROM ended_revisions t
+                        WHERE t.database = $1 AND t.head = w.head AND t.digest = w.digest
+                       OFFSET 0) e)) RETURNING ",
     ended_columns!()
 );
 

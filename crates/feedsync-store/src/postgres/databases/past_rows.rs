@@ -51,7 +51,8 @@ pub(super) const ENDED_OF: &str = concat!(
             LATERAL (SELECT ",
     ended_columns!(),
     " FROM ended_revisions t
-       WHERE t.database = $1 AND t.head = w.head AND t.digest = w.digest AND t.ended > $4) e"
+       WHERE t.database = $1 AND t.head = w.head AND t.digest = w.digest AND t.ended > $4
+      OFFSET 0) e"
 );
 
 /// Reads a moment and an author from a column on.

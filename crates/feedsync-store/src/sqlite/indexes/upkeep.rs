@@ -9,7 +9,8 @@ use crate::database::indexing::{
     MaintainedIndex, Winner, definition_changes, row_changes, winner_of,
 };
 use crate::error::StoreError;
-use crate::sqlite::database_rows::{DatabaseRow, body_key};
+use crate::sqlite::body_rows::body_key;
+use crate::sqlite::database_rows::DatabaseRow;
 
 /// The indexes to which the writes of a transaction are applied.
 pub(in crate::sqlite) struct Upkeep {
