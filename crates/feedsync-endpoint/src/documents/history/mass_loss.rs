@@ -1,6 +1,7 @@
 //! Detection of a mass loss: a large part of a database's documents was deleted within a short time.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::time::Duration;
 
 use feedsync_couch::{DatabaseName, DocumentId, Revision, boolean};
@@ -48,7 +49,7 @@ impl MassLoss {
 
 impl Endpoint {
     /// Returns the loss if more than a part of the documents that existed a period ago is deleted now; `None` without a
-    /// history. [`LOSS_PERIOD`] and [`LOSS_PERCENT`] are usual. If the history is younger, the period begins with it.
+    /// history. Chunks of notes do not count. [`LOSS_PERIOD`] and [`LOSS_PERCENT`] are usual. If the history is younger, the period begins with it.
     ///
     /// The work follows the documents that changed in the period, of which the last 20,000 are examined.
     pub async fn mass_loss(
@@ -100,12 +101,30 @@ impl Endpoint {
             // Documents are in the order of their last changes: those before a whole page that did not change in the period
             // did not change either.
             if changes.is_end || !is_any || count == 0 || examined >= MAX_EXAMINED {
-                let unchanged = changes.database.documents.saturating_sub(counts.live_now);
+                let all = self.live_documents(name, changes.database.documents).await?;
+                let unchanged = all.saturating_sub(counts.live_now);
                 let loss = MassLoss { existed: counts.existed + unchanged, lost: counts.lost };
                 return Ok(Some(loss).filter(|loss| loss.exceeds(percent)));
             }
         }
     }
+
+    /// Number of documents that are not deleted, without chunks of notes. If there are too many to count, chunks are
+    /// included.
+    async fn live_documents(&self, name: &DatabaseName, all: u64) -> Result<u64, StoreError> {
+        let databases = self.databases();
+        let [begin, end] = CHUNKS.map(str::to_owned);
+        let before = databases.count_documents(name, Unbounded, Excluded(begin)).await?;
+        let after = databases.count_documents(name, Included(end), Unbounded).await?;
+        Ok(before.zip(after).map_or(all, |(before, after)| before + after))
+    }
+}
+
+/// Bounds of the ids of chunks, of which the note plugin makes many for each note. They are not documents of a person.
+const CHUNKS: [&str; 2] = ["h:", "h;"];
+
+fn is_chunk(id: &DocumentId) -> bool {
+    id.as_str().starts_with(CHUNKS[0])
 }
 
 /// Numbers of documents that changed in the period.
@@ -128,6 +147,9 @@ impl Counts {
         let former: BTreeSet<&Revision> = past.leaves.iter().map(|leaf| &leaf.revision).collect();
         if present == former {
             return false;
+        }
+        if is_chunk(&now.document.id) {
+            return true;
         }
         let winner = tree.winner().filter(|leaf| !leaf.content.is_deleted);
         let body = winner.and_then(|leaf| now.bodies.get(leaf.revision));

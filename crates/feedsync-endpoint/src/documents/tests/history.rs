@@ -393,6 +393,21 @@ fn loss_of_more_than_a_quarter_within_an_hour_is_detected() {
             }
         }
     }
+    // Notes have many chunks, which do not hide a loss.
+    let past = PastRoom::new();
+    let chunk = |at: u64| format!("{{\"_id\":\"h:{at:03}\",\"type\":\"leaf\"}}");
+    past.write_as(None, &(0..400).map(chunk).collect::<Vec<_>>());
+    let note = |at: u64| format!("{{\"_id\":\"note{at:02}\"}}");
+    let notes = past.write_as(None, &(0..40).map(note).collect::<Vec<_>>());
+    past.pass(5_000);
+    let gone = notes.iter().enumerate().take(30);
+    let gone = gone.map(|(at, revision)| {
+        format!("{{\"_id\":\"note{at:02}\",\"_rev\":\"{revision}\",\"deleted\":true}}")
+    });
+    past.write_as(None, &gone.collect::<Vec<_>>());
+    let loss = past.room.endpoint.mass_loss(&past.room.name, LOSS_PERIOD, LOSS_PERCENT);
+    let loss = wait(loss).unwrap().unwrap();
+    assert_eq!((loss.existed, loss.lost), (40, 30));
     let room = Room::new();
     let none = room.endpoint.mass_loss(&room.name, Duration::from_secs(9), 1);
     assert_eq!(wait(none).unwrap(), None, "without a history nothing is known");

@@ -24,6 +24,7 @@ use super::request::DatabasesRequest;
 use super::{database_page, size};
 use crate::access::call::Call;
 use crate::access::databases::{Need, may_access, restore_documents};
+use crate::access::quotas;
 use crate::http::problem::Problem;
 use crate::http::query::encoded;
 use crate::hub::Hub;
@@ -218,6 +219,8 @@ async fn restore(
     request: &RestoreRequest,
 ) -> Result<String, Failure> {
     let principal = asked.current_user_of(database).await?;
+    // A restore adds revisions: an owner who has used up the quota makes room first.
+    quotas::documents(&asked.hub, &database.name, 0, 1).await?;
     let done = restore_documents(&asked.hub, &asked.call, &principal, database, request).await;
     let done = done.map_err(failure)?;
     Ok(format!("restored-{}-{}-{}", done.restored, done.deleted, done.refused))
