@@ -37,7 +37,7 @@ pub(crate) struct Vault {
     pub(crate) user: UserName,
 }
 
-/// What was made for a vault.
+/// Result of creating a vault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Made {
     /// Whether the hub got its first user, an administrator.
@@ -82,7 +82,7 @@ pub(crate) fn database(name: &str) -> Result<DatabaseName, Failure> {
 }
 
 impl Made {
-    /// What the person who created a vault has to know besides.
+    /// Text about the administrator, for the person who created a vault.
     pub(crate) fn text(self, context: &Context) -> String {
         if !self.administrator {
             return String::new();

@@ -95,7 +95,9 @@ impl Mirror {
         };
         let state = MirrorState::read(&saved);
         if state.is_none() && !saved.is_empty() {
-            warn("the state of the mirror is damaged: files and notes are compared as if for the first time");
+            warn(
+                "the state of the mirror is damaged: files and notes are compared as if for the first time",
+            );
         }
         let before = state.filter(|state| !state.entries.is_empty());
         let mut state = MirrorState {
@@ -184,7 +186,9 @@ fn resolved(path: &Path) -> Result<PathBuf, Failure> {
     let mut there = absolute.as_path();
     loop {
         match (fs::canonicalize(there), there.parent(), there.file_name()) {
-            (Ok(there), ..) => return Ok(missing.iter().rev().fold(there, |path, it| path.join(it))),
+            (Ok(there), ..) => {
+                return Ok(missing.iter().rev().fold(there, |path, it| path.join(it)));
+            }
             (Err(error), Some(parent), Some(name)) if error.kind() == ErrorKind::NotFound => {
                 missing.push(name);
                 there = parent;

@@ -1,4 +1,4 @@
-//! What a pass of a mirror does with a note and its file: a three-way decision.
+//! Three-way decision of a mirror about a note and its file.
 //!
 //! It compares both with the content that they had in common last. A side that differs from it was edited, and an edit is
 //! never lost: it wins against a deletion, and two different edits are a conflict.
@@ -12,15 +12,11 @@ pub(super) enum Side {
     Absent,
     /// It has this content.
     Content(ContentHash),
-    /// It is there, and cannot be read.
-    Unreadable,
 }
 
 /// A step that brings a note and its file in line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
-    /// Both stay as they are, and nothing is recorded.
-    Leave,
     /// Both are the same: it is recorded.
     Record,
     /// The content of the note is written to the file.
@@ -35,11 +31,10 @@ pub(super) enum Action {
     Conflict,
 }
 
-/// Decides about a note and its file. `base` is the content that both had when they were mirrored last.
+/// Decides about a note and its file, both of which can be read. `base` is the content that both had when they were mirrored last.
 pub(super) fn decide(base: Option<ContentHash>, note: Side, file: Side) -> Action {
     let common = base.map_or(Side::Absent, Side::Content);
     match (note, file) {
-        (Side::Unreadable, _) | (_, Side::Unreadable) => Action::Leave,
         _ if note == file => Action::Record,
         (Side::Absent, _) if file == common => Action::DeleteFile,
         (_, Side::Absent) if note == common => Action::DeleteNote,

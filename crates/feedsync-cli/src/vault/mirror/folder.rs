@@ -44,11 +44,11 @@ pub(super) struct Listing {
     /// Paths of symbolic links, of things that are not files, and of directories that are too deep. They are not read.
     pub(super) obstacles: BTreeSet<String>,
     /// Paths of directories.
-    directories: BTreeSet<String>,
+    pub(super) directories: BTreeSet<String>,
     /// Files that cannot be notes, with the reasons.
     pub(super) left_out: Vec<(String, Trouble)>,
     /// Files that an interrupted pass left, by their path.
-    leftovers: Vec<PathBuf>,
+    pub(super) leftovers: Vec<PathBuf>,
 }
 
 impl Listing {
@@ -161,7 +161,8 @@ impl Folder {
                 fs::remove_file(leftover)?;
                 continue;
             }
-            let directory = leftover.parent().and_then(|parent| parent.strip_prefix(&self.root).ok());
+            let directory =
+                leftover.parent().and_then(|parent| parent.strip_prefix(&self.root).ok());
             let directory = directory.map(slashed).unwrap_or_default();
             let name = name.split_once('-').map_or(name, |(_, name)| name);
             saved.push(self.save(leftover, &format!("{directory}{name}"), date)?);

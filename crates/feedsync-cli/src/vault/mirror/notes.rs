@@ -9,9 +9,7 @@ use std::sync::Arc;
 use feedsync_couch::{DatabaseName, DocumentId, Json, RefusalKind, Revision, Submission};
 use feedsync_endpoint::Endpoint;
 use feedsync_endpoint::documents::validation::Author;
-use feedsync_endpoint::documents::{
-    DocumentsError, DocumentsWriter, Edits, NewDocument, leaves,
-};
+use feedsync_endpoint::documents::{DocumentsError, DocumentsWriter, Edits, NewDocument, leaves};
 use feedsync_formats::json::Node;
 use feedsync_store::{
     ChangeNumber, Database, Databases, Kind, LoadedDocument, Notices, StoreError,
@@ -246,11 +244,7 @@ fn stored_note(read: &LoadedDocument) -> Option<StoredNote> {
     })
 }
 
-fn new_document(
-    id: &str,
-    text: String,
-    base: Option<&Revision>,
-) -> Result<NewDocument, Trouble> {
+fn new_document(id: &str, text: String, base: Option<&Revision>) -> Result<NewDocument, Trouble> {
     let refused = |refusal: feedsync_couch::Refusal| Trouble::Refused(refusal.reason);
     let json = Json::read(text.into_bytes()).map_err(refused)?;
     let mut sent = Submission::read(json.root()).map_err(refused)?;

@@ -181,7 +181,6 @@ impl Mirror {
         };
         let entry = pair.entry.as_ref().filter(|entry| !is_doubtful(entry));
         match decide(entry.map(|entry| entry.hash), note.side, file.side) {
-            Action::Leave => Ok(Ok(())),
             Action::Record => Ok(Ok(self.record(pair, file))),
             Action::WriteFile => self.write_file(pair, note, file.side, report).await,
             Action::WriteNote => self.write_note(pair, file, report).await,
@@ -255,7 +254,7 @@ impl Mirror {
         };
         let expected = match there {
             Side::Content(hash) => Expected::Content(hash),
-            _ => Expected::Absent,
+            Side::Absent => Expected::Absent,
         };
         let new = NewFile { path: &pair.path, bytes: &bytes, modified: note.head.modified };
         let written = self.folder.write(new, expected, &date(SystemTime::now()));
@@ -289,12 +288,7 @@ impl Mirror {
         }))
     }
 
-    fn delete_file(
-        &mut self,
-        pair: &Pair,
-        side: Side,
-        report: &mut Report,
-    ) -> Result<(), Trouble> {
+    fn delete_file(&mut self, pair: &Pair, side: Side, report: &mut Report) -> Result<(), Trouble> {
         let Side::Content(hash) = side else { return Err(Trouble::Busy) };
         self.folder.delete(&pair.path, hash, &date(SystemTime::now()))?;
         self.state.entries.remove(&pair.id);

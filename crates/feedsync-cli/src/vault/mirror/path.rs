@@ -84,16 +84,14 @@ pub(super) fn check(path: &str, system: System) -> Result<(), PathTrouble> {
     }
     let has_drive = matches!(path.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
     let parts = || path.split('/');
-    if has_drive && !begins(&OTHER_IDS)
-        || parts().any(|part| matches!(part, "" | "." | ".."))
-    {
+    if has_drive && !begins(&OTHER_IDS) || parts().any(|part| matches!(part, "" | "." | "..")) {
         return Err(PathTrouble::Outside);
-    }
-    if parts().any(|part| part.starts_with('.')) {
-        return Err(PathTrouble::Hidden);
     }
     if path.contains(|letter: char| letter.is_control() || letter == '\\') {
         return Err(PathTrouble::Character);
+    }
+    if parts().any(|part| part.starts_with('.')) {
+        return Err(PathTrouble::Hidden);
     }
     if begins(&OTHER_IDS) || begins(&LOGS) || OTHER_NAMES.contains(&folded.as_str()) {
         return Err(PathTrouble::OtherMeaning);
@@ -151,9 +149,8 @@ pub(super) fn is_text(path: &str) -> bool {
 /// Returns the path for another version of a file: `note (conflict 2026-11-27 08.00.00).md`. From the second such file on it
 /// has a number.
 pub(super) fn conflict_path(path: &str, date: &str, number: usize) -> String {
-    let (directory, name) = path.rsplit_once('/').map_or(("", path), |(before, name)| {
-        (&path[..=before.len()], name)
-    });
+    let (directory, name) =
+        path.rsplit_once('/').map_or(("", path), |(before, name)| (&path[..=before.len()], name));
     let (stem, ending) = match name.rfind('.') {
         Some(at) if at > 0 => name.split_at(at),
         _ => (name, ""),

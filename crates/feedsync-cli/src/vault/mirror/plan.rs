@@ -1,4 +1,4 @@
-//! Which notes and files belong together, without their contents.
+//! Pairs of notes and files that belong together, without their contents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ pub(super) struct Pair {
     pub(super) note: Option<StoredNote>,
     /// The file.
     pub(super) file: Option<Stamp>,
-    /// What both had in common last.
+    /// The recorded state of both, from the last pass.
     pub(super) entry: Option<Entry>,
 }
 
@@ -45,7 +45,7 @@ impl Pair {
     }
 }
 
-/// What a pass examines.
+/// Input of a pass.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     /// Notes and files that can be brought in line.

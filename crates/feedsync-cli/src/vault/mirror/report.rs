@@ -1,4 +1,4 @@
-//! What a pass did.
+//! Result of a pass.
 
 use serde_json::{Value, json};
 
@@ -54,7 +54,8 @@ impl Report {
 
     /// For programs.
     pub(crate) fn json(&self) -> Value {
-        let conflicts = self.conflicts.iter().map(|(path, copy)| json!({"path": path, "copy": copy}));
+        let conflicts =
+            self.conflicts.iter().map(|(path, copy)| json!({"path": path, "copy": copy}));
         let versions =
             self.versions.iter().map(|(path, count)| json!({"path": path, "count": count}));
         let left_out = self

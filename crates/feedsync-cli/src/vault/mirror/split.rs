@@ -1,4 +1,4 @@
-//! Where the content of a file is split into chunks.
+//! Boundaries of the chunks of a file.
 //!
 //! The boundaries follow the content and are those of the plugin's splitter `v3-rabin-karp`, so that an edit changes few
 //! chunks, and the plugin and this program make the same ones. Any other boundaries would be read alike.

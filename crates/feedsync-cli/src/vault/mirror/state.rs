@@ -1,4 +1,4 @@
-//! What a note and its file had in common when they were mirrored last.
+//! State of a mirror: the content that each note and its file had in common last.
 //!
 //! The state is a file in the data directory. It is written after the files and notes that it describes, so that after a
 //! crash it is at most too old. Then both sides have the same content, and the next pass records it.
@@ -60,7 +60,9 @@ impl MirrorState {
         Some(Self {
             database: text(&value["database"])?,
             epoch: text(&value["epoch"])?,
-            entries: entries.map(|(id, it)| Some((id.clone(), entry(it)?))).collect::<Option<_>>()?,
+            entries: entries
+                .map(|(id, it)| Some((id.clone(), entry(it)?)))
+                .collect::<Option<_>>()?,
         })
     }
 
@@ -96,7 +98,12 @@ mod tests {
             path: "Grüße/Tag \"1\".md".to_owned(),
             revision: "3-abc".to_owned(),
             hash: ContentHash::of(b"text"),
-            stamp: Stamp { size: 4, modified: -1, changed: 1_800_000_000_123_456_789, inode: u64::MAX },
+            stamp: Stamp {
+                size: 4,
+                modified: -1,
+                changed: 1_800_000_000_123_456_789,
+                inode: u64::MAX,
+            },
             is_pending: true,
         };
         let entries = [("grüße/tag \"1\".md".to_owned(), entry)].into();

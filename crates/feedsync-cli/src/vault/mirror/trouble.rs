@@ -62,7 +62,11 @@ impl From<PathTrouble> for Trouble {
 
 impl From<std::io::Error> for Trouble {
     fn from(error: std::io::Error) -> Self {
-        Self::File(error.to_string())
+        match error.kind() {
+            // Somebody deleted or renamed it since the directory was listed.
+            std::io::ErrorKind::NotFound => Self::Busy,
+            _ => Self::File(error.to_string()),
+        }
     }
 }
 

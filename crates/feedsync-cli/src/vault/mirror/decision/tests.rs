@@ -33,7 +33,6 @@ impl World {
         let (note, file) = (self.note, self.file);
         let recorded: fn(&mut Self) = |world| world.base = world.note;
         let changes: Vec<Box<dyn Fn(&mut Self)>> = match action {
-            Action::Leave => vec![],
             Action::Record => vec![Box::new(recorded)],
             Action::WriteFile => vec![Box::new(move |it| it.file = note), Box::new(recorded)],
             Action::WriteNote => vec![Box::new(move |it| it.note = file), Box::new(recorded)],
@@ -83,20 +82,13 @@ proptest! {
 
     /// A side that nobody edited never overwrites the other one.
     #[test]
-    fn what_was_not_edited_changes_nothing(base in content(), other in content()) {
+    fn unedited_side_changes_nothing(base in content(), other in content()) {
         let action = decide(base.map(hash), side(other), side(base));
         let follows = [Action::Record, Action::WriteFile, Action::DeleteFile];
         prop_assert!(follows.contains(&action), "{action:?}");
         let action = decide(base.map(hash), side(base), side(other));
         let follows = [Action::Record, Action::WriteNote, Action::DeleteNote];
         prop_assert!(follows.contains(&action), "{action:?}");
-    }
-
-    #[test]
-    fn what_cannot_be_read_is_left(base in content(), other in content()) {
-        for (note, file) in [(Side::Unreadable, side(other)), (side(other), Side::Unreadable)] {
-            prop_assert_eq!(decide(base.map(hash), note, file), Action::Leave);
-        }
     }
 }
 

@@ -18,7 +18,7 @@ const MAX_COPIES: usize = 1_000;
 /// Size in bytes of the part of a name that a temporary name repeats.
 const REPEATED_BYTES: usize = 160;
 
-/// What is at a path before a file is written there.
+/// Expected state of a path before a file is written there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::vault::mirror) enum Expected {
     /// Nothing.

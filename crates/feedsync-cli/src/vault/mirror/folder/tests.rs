@@ -160,7 +160,7 @@ fn copies_of_conflicts_have_different_names_and_one_content_only_once() {
 
 /// A pass that is killed leaves a new file, a replaced one, or a deleted one under another name.
 #[test]
-fn what_an_interrupted_pass_left_is_cleared_and_edits_in_it_are_kept() {
+fn leftovers_are_cleared_and_edits_in_them_are_kept() {
     let scene = Scene::new();
     scene.put("a/note.md", "new");
     scene.put(&format!("a/{NEW}1.0-note.md"), "half of a n");
@@ -168,11 +168,10 @@ fn what_an_interrupted_pass_left_is_cleared_and_edits_in_it_are_kept() {
     scene.put(&format!("a/{OLD}1.2-note.md"), "an edit");
     let stamp = Stamp { size: 0, modified: 0, changed: 0, inode: 0 };
     let hash = ContentHash::of(b"mirrored");
-    let entry = Entry { path: "a/note.md".into(), revision: "1-a".into(), hash, stamp, is_pending: false };
-    let state = MirrorState {
-        entries: [("a/note.md".to_owned(), entry)].into(),
-        ..MirrorState::default()
-    };
+    let entry =
+        Entry { path: "a/note.md".into(), revision: "1-a".into(), hash, stamp, is_pending: false };
+    let state =
+        MirrorState { entries: [("a/note.md".to_owned(), entry)].into(), ..MirrorState::default() };
     let listing = scene.folder.list().unwrap();
     assert_eq!(listing.leftovers.len(), 3);
     let saved = scene.folder.clear(&listing, &state, DATE).unwrap();

@@ -15,7 +15,7 @@ use crate::vault::mirror::trouble::Trouble;
 
 impl NoteDatabase {
     /// Reads chunks by id. Those that do not exist or are deleted are missing in the result.
-    pub(super) async fn chunks(
+    pub(in crate::vault::mirror) async fn chunks(
         &self,
         ids: impl Iterator<Item = &str>,
     ) -> Result<BTreeMap<String, Arc<str>>, Failure> {
@@ -42,7 +42,10 @@ impl NoteDatabase {
     }
 
     /// Writes the chunks that the database lacks; returns the ids of all, in the order of the pieces.
-    pub(super) async fn write_chunks(&self, pieces: &[String]) -> Outcome<Vec<String>> {
+    pub(in crate::vault::mirror) async fn write_chunks(
+        &self,
+        pieces: &[String],
+    ) -> Outcome<Vec<String>> {
         let mut ids = Vec::with_capacity(pieces.len());
         for some in pieces.chunks(CHUNKS) {
             let (mut own, start) = (BTreeMap::new(), ids.len());
@@ -65,11 +68,7 @@ impl NoteDatabase {
 
     /// Writes chunks under their ids. A chunk whose id belongs to another text gets the longer id, also in
     /// `ids`, the ids of these chunks.
-    async fn write_named(
-        &self,
-        own: BTreeMap<String, &String>,
-        ids: &mut [String],
-    ) -> Outcome<()> {
+    async fn write_named(&self, own: BTreeMap<String, &String>, ids: &mut [String]) -> Outcome<()> {
         let (mut own, mut is_renamed) = (own, false);
         loop {
             let there = self.chunks(own.keys().map(String::as_str)).await?;

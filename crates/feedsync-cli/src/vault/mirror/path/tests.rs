@@ -7,8 +7,20 @@ use super::*;
 #[test]
 fn paths_that_could_leave_the_directory_are_refused() {
     for path in [
-        "", "/", "/etc/passwd", "..", "../x.md", "a/../../x.md", "a/..", "a//b.md", "a/./b.md", ".", "a/",
-        "C:/x.md", "c:x.md", "z:",
+        "",
+        "/",
+        "/etc/passwd",
+        "..",
+        "../x.md",
+        "a/../../x.md",
+        "a/..",
+        "a//b.md",
+        "a/./b.md",
+        ".",
+        "a/",
+        "C:/x.md",
+        "c:x.md",
+        "z:",
     ] {
         assert_eq!(check(path, System::Unix), Err(PathTrouble::Outside), "{path:?}");
     }
@@ -20,14 +32,26 @@ fn paths_that_could_leave_the_directory_are_refused() {
 #[test]
 fn hidden_files_and_documents_of_the_plugin_are_left_out() {
     for path in [
-        "i:.obsidian/app.json", "ix:desk/app.json", "IX:desk/app.json", "ps:desk/plugin.md", ".obsidian/app.json", ".x",
-        "a/.git/config", ".feedsync-mirror-new-1",
+        "i:.obsidian/app.json",
+        "ix:desk/app.json",
+        "IX:desk/app.json",
+        "ps:desk/plugin.md",
+        ".obsidian/app.json",
+        ".x",
+        "a/.git/config",
+        ".feedsync-mirror-new-1",
     ] {
         assert_eq!(check(path, System::Unix), Err(PathTrouble::Hidden), "{path:?}");
     }
     for path in [
-        "h:37me21jj44pcc", "f:0011", "obsydian_livesync_version", "syncinfo", "Redflag.md",
-        "livesync_log_2026.md", "H:x", "SYNCINFO",
+        "h:37me21jj44pcc",
+        "f:0011",
+        "obsydian_livesync_version",
+        "syncinfo",
+        "Redflag.md",
+        "livesync_log_2026.md",
+        "H:x",
+        "SYNCINFO",
     ] {
         assert_eq!(check(path, System::Unix), Err(PathTrouble::OtherMeaning), "{path:?}");
     }
@@ -64,7 +88,9 @@ fn ids_are_those_of_the_plugin() {
         ("Folder/Note.md", "folder/note.md"),
         ("GRÜSSE 🎉.md", "grüsse 🎉.md"),
         ("_Index.md", "/_index.md"),
-        ("ΟΔΟΣ.md", "οδος.md"),
+        ("ΟΔΟΣ.md", "οδοσ.md"),
+        ("ΟΔΟΣ", "οδος"),
+        ("İ.md", "i̇.md"),
     ] {
         assert_eq!(id_of(path, CaseRule::Insensitive), id);
         assert_eq!(path_of_note(id, Some(path)), path);
@@ -73,7 +99,10 @@ fn ids_are_those_of_the_plugin() {
     assert_eq!(path_of_note("/_index.md", None), "_index.md");
     assert_eq!(path_of_note("note.md", Some("")), "note.md");
     // A second slash makes the path an absolute one.
-    assert_eq!(check(path_of_note("x", Some("//etc/passwd")), System::Unix), Err(PathTrouble::Outside));
+    assert_eq!(
+        check(path_of_note("x", Some("//etc/passwd")), System::Unix),
+        Err(PathTrouble::Outside)
+    );
 }
 
 #[test]
@@ -88,7 +117,7 @@ fn files_of_conflicts_have_their_date_and_keep_their_ending() {
 }
 
 proptest! {
-    /// Whatever passes is a relative path of plain names, for the system as for this program.
+    /// A path that passes is a relative path of plain names, for the system as for this program.
     #[test]
     fn a_path_that_passes_stays_below_the_directory(
         path in "([a-c.~ /\\\\:]|\\.\\./|[A-Z]:|\\PC|\0){0,12}",

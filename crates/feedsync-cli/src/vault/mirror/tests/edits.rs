@@ -4,7 +4,6 @@ use proptest::prelude::*;
 
 use super::*;
 
-
 #[test]
 fn edits_on_both_sides_become_two_files_and_two_notes() {
     let scene = Scene::new();
@@ -149,11 +148,10 @@ fn a_file_that_was_only_touched_is_not_an_edit() {
 fn a_watching_mirror_waits_until_a_file_rests() {
     let scene = Scene::new();
     scene.put("note.md", "half");
-    let options =
-        PassOptions { is_repeated: true, is_unencrypted: true, ..PassOptions::default() };
+    let options = PassOptions { is_repeated: true, is_unencrypted: true, ..PassOptions::default() };
     let report = scene.try_pass(options).unwrap();
     assert!(report.is_idle() && report.left_out.is_empty(), "{report:?}");
-    let file = fs::File::options().write(true).open(scene.root().join("note.md")).unwrap();
+    let file = File::options().write(true).open(scene.root().join("note.md")).unwrap();
     file.set_modified(SystemTime::now() - Duration::from_secs(2)).unwrap();
     assert_eq!(scene.try_pass(options).unwrap().notes_written, ["note.md"]);
 }

@@ -1,4 +1,4 @@
-//! What a mirror does not do.
+//! Refusals of a mirror, and things that it leaves out.
 
 use super::*;
 
@@ -160,8 +160,7 @@ fn notes_with_paths_outside_of_the_directory_are_left_out() {
         (".obsidian/app.json", ".obsidian/app.json"),
         ("other.md", "dir/different.md"),
     ] {
-        let note =
-            format!(r#"{{"children":["h:1"],"path":"{path}","mtime":1,"type":"plain"}}"#);
+        let note = format!(r#"{{"children":["h:1"],"path":"{path}","mtime":1,"type":"plain"}}"#);
         scene.document(id, &note);
     }
     let report = scene.pass();
