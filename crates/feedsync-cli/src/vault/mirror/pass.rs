@@ -44,9 +44,10 @@ struct Read {
 }
 
 impl Read {
-    /// Whether the content is the recorded one, but of a later revision or of a file with another stamp.
+    /// Whether the content is the recorded one, but of a later revision or of another file.
     fn is_edited_back(&self, entry: &Entry) -> bool {
-        self.side == Side::Content(entry.hash) && self.bytes.is_some()
+        let is_same_file = self.stamp.is_some_and(|stamp| stamp.is_same_file(entry.stamp));
+        self.side == Side::Content(entry.hash) && self.bytes.is_some() && !is_same_file
     }
 
     const ABSENT: Self = Self { side: Side::Absent, bytes: None, stamp: None };

@@ -25,6 +25,12 @@ impl Stamp {
         Self { size: metadata.len(), modified, changed, inode }
     }
 
+    /// Whether nobody wrote to the file. A pass that is killed may have changed its metadata.
+    pub(super) fn is_same_file(self, other: Self) -> bool {
+        let content = |stamp: Self| (stamp.inode, stamp.size, stamp.modified);
+        content(self) == content(other)
+    }
+
     /// Time of the last edit in milliseconds since 1970.
     pub(super) fn milliseconds(self) -> u64 {
         u64::try_from(self.modified / 1_000_000).unwrap_or_default()

@@ -80,8 +80,7 @@ impl Folder {
         let placed = placed?;
         // An edit that happened since then must not look like the written content.
         let there = Stamp::of(&fs::symlink_metadata(&place)?);
-        let content = |stamp: Stamp| (stamp.inode, stamp.size, stamp.modified);
-        Ok(if content(there) == content(placed) { there } else { placed })
+        Ok(if there.is_same_file(placed) { there } else { placed })
     }
 
     /// Deletes a file with this content, and directories that are empty then. [`Trouble::Busy`] if it has another content:

@@ -38,6 +38,12 @@ fn before_the_first_change() {
     let report = scene.pass();
     assert_eq!((report.files_written.len(), report.conflicts.len()), (1, 0));
     assert!(!scene.state().entries["note.md"].is_pending);
+    // The second name of a file that is about to be replaced changes its metadata.
+    scene.edit("note.md", "of the device again");
+    let old = scene.root().join(".feedsync-mirror-old-1.1-note.md");
+    killed(&scene, |_| fs::hard_link(scene.root().join("note.md"), old).unwrap());
+    let report = scene.pass();
+    assert_eq!((report.files_written.len(), report.conflicts.len()), (1, 0));
     scene.put("note.md", "of the directory");
     killed(&scene, |_| {});
     let report = scene.pass();
