@@ -23,6 +23,9 @@ Examples:
 /// Time between two looks at the files while watching.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
+/// Time in which further changes of the vault are awaited after one: devices send several documents for each note.
+const COLLECTION_TIME: Duration = Duration::from_millis(200);
+
 /// Mirror a vault that is not encrypted as plain files, in both directions
 ///
 /// Notes that changed in the vault become files in DIR, and files that changed in DIR become edits of the vault. If both
@@ -104,8 +107,9 @@ async fn watch(
         tokio::select! {
             () = &mut stopped => return Ok(()),
             () = tokio::time::sleep(POLL_INTERVAL) => {}
-            is_open = notices.next() => if !is_open {
-                return Ok(());
+            is_open = notices.next() => match is_open {
+                true => tokio::time::sleep(COLLECTION_TIME).await,
+                false => return Ok(()),
             },
         }
     }

@@ -169,7 +169,7 @@ impl Folder {
     }
 
     /// Gives a file that will be replaced a second name, if it has this content.
-    fn keep(&self, path: &str, hash: ContentHash) -> Result<KeptFile, Trouble> {
+    pub(super) fn keep(&self, path: &str, hash: ContentHash) -> Result<KeptFile, Trouble> {
         let (bytes, stamp) = self.read(path)?;
         if ContentHash::of(&bytes) != hash {
             return Err(Trouble::Busy);
@@ -188,7 +188,7 @@ impl Folder {
 
     /// Removes the second name of a replaced file. If somebody wrote to the file meanwhile, its content becomes the file of
     /// a conflict.
-    fn release(
+    pub(super) fn release(
         &self,
         kept: KeptFile,
         hash: ContentHash,
@@ -207,14 +207,14 @@ impl Folder {
 }
 
 /// A file that is about to be replaced.
-struct KeptFile {
+pub(super) struct KeptFile {
     second: Option<PathBuf>,
     stamp: Stamp,
 }
 
 impl KeptFile {
     /// Whether the unchanged file still has its name.
-    fn is_at(&self, place: &Path) -> bool {
+    pub(super) fn is_at(&self, place: &Path) -> bool {
         let there = fs::symlink_metadata(place);
         there.is_ok_and(|there| there.is_file() && Stamp::of(&there) == self.stamp)
     }

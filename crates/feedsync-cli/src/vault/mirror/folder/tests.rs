@@ -61,7 +61,8 @@ fn files_are_written_with_their_time_and_replaced_with_their_permissions() {
         scene.write("a/b/note.md", "two", content("one")).unwrap();
         assert_eq!(fs::metadata(&place).unwrap().permissions().mode() & 0o777, 0o600);
     }
-    scene.write("a/b/note.md", "two", content(if cfg!(unix) { "two" } else { "one" })).unwrap();
+    let before = scene.text("a/b/note.md").unwrap();
+    scene.write("a/b/note.md", "two", content(&before)).unwrap();
     let (bytes, stamp) = scene.folder.read("a/b/note.md").unwrap();
     assert_eq!((bytes.as_slice(), stamp.size), (&b"two"[..], 3));
     assert_eq!(scene.names(), ["a/b/note.md"]);
@@ -179,6 +180,37 @@ fn leftovers_are_cleared_and_edits_in_them_are_kept() {
     assert_eq!(scene.text(&saved[0]).unwrap(), "an edit");
     assert_eq!(scene.names().len(), 2);
     assert_eq!(fs::read_dir(scene.folder.place("a")).unwrap().count(), 2);
+}
+
+/// An editor that has the file open writes to it although another file has its name.
+#[cfg(unix)]
+#[test]
+fn edits_in_the_moment_of_a_replacement_become_files_of_conflicts() {
+    use std::io::Write as _;
+    let scene = Scene::new();
+    scene.put("note.md", "old");
+    let (place, hash) = (scene.folder.place("note.md"), ContentHash::of(b"old"));
+    let kept = scene.folder.keep("note.md", hash).unwrap();
+    assert!(kept.is_at(&place));
+    let mut open = File::options().append(true).open(&place).unwrap();
+    scene.put("new", "new");
+    fs::rename(scene.folder.place("new"), &place).unwrap();
+    open.write_all(b" and an edit").unwrap();
+    scene.folder.release(kept, hash, "note.md", DATE).unwrap();
+    let copy = "note (conflict 2026-11-27 08.00.00).md";
+    assert_eq!(scene.names(), [copy, "note.md"]);
+    assert_eq!(scene.text(copy).unwrap(), "old and an edit");
+
+    // An editor that replaces the file before this program does has it.
+    let hash = ContentHash::of(b"new");
+    let kept = scene.folder.keep("note.md", hash).unwrap();
+    scene.put("other", "edited");
+    fs::rename(scene.folder.place("other"), &place).unwrap();
+    assert!(!kept.is_at(&place));
+    scene.folder.release(kept, hash, "note.md", DATE).unwrap();
+    assert_eq!(scene.names(), [copy, "note.md"]);
+    assert_eq!(scene.text("note.md").unwrap(), "edited");
+    assert_eq!(scene.folder.keep("note.md", hash).err(), Some(Trouble::Busy));
 }
 
 #[test]
