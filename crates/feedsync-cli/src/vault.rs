@@ -2,6 +2,7 @@
 //! a device needs to know of both.
 
 pub(crate) mod certificate;
+pub(crate) mod mirror;
 mod qr;
 mod secrets;
 mod setup_uri;
@@ -67,8 +68,21 @@ pub(crate) fn below(base: &str) -> String {
     format!("{}/couch", base.trim_end_matches('/'))
 }
 
+/// Parses the name of a vault.
+pub(crate) fn database(name: &str) -> Result<DatabaseName, Failure> {
+    let database: DatabaseName = name.parse().map_err(|_| {
+        let hint = "a name has a-z, 0-9 and _$()+-, and begins with a letter";
+        Failure::usage(format!("{name:?} is no name of a vault")).hint(hint)
+    })?;
+    // The plugin takes the name as one part of an address.
+    match name.contains('/') || database.is_system() {
+        true => Err(Failure::usage(format!("{name:?} is no name of a vault"))),
+        false => Ok(database),
+    }
+}
+
 impl Made {
-    /// Text for the person who created a vault.
+    /// Text about the administrator, for the person who created a vault.
     pub(crate) fn text(self, context: &Context) -> String {
         if !self.administrator {
             return String::new();
@@ -84,14 +98,7 @@ impl Made {
 impl Vault {
     /// A vault with this name. The user has the same name unless another one is given.
     pub(crate) fn new(name: &str, user: Option<UserName>) -> Result<Self, Failure> {
-        let database: DatabaseName = name.parse().map_err(|_| {
-            let hint = "a name has a-z, 0-9 and _$()+-, and begins with a letter";
-            Failure::usage(format!("{name:?} is no name of a vault")).hint(hint)
-        })?;
-        // The plugin takes the name as one part of an address.
-        if name.contains('/') || database.is_system() {
-            return Err(Failure::usage(format!("{name:?} is no name of a vault")));
-        }
+        let database = database(name)?;
         let user = user.map_or_else(|| UserName::new(name), Ok).map_err(|_| {
             Failure::usage(format!("{name:?} is no name of a user")).hint("name one: --user NAME")
         })?;

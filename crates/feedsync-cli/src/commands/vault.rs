@@ -2,6 +2,7 @@
 
 mod create;
 mod link;
+mod mirror;
 mod trust_help;
 
 use clap::{Args, Subcommand};
@@ -18,6 +19,7 @@ Examples:
   feedsync serve --vault notes
   feedsync vault create notes --url https://hub.example.org/couch
   feedsync vault link notes --url https://hub.example.org/couch
+  feedsync vault mirror notes ~/notes --watch
 ";
 
 /// Create vaults of notes for the Obsidian plugin Self-hosted LiveSync, and connect devices to them
@@ -28,6 +30,7 @@ Examples:
 pub(crate) enum Vault {
     Create(create::Create),
     Link(link::Link),
+    Mirror(mirror::MirrorVault),
     TrustHelp(trust_help::TrustHelp),
 }
 
@@ -49,6 +52,7 @@ impl Vault {
         match self {
             Self::Create(command) => command.run(context).await,
             Self::Link(command) => command.run(context).await,
+            Self::Mirror(command) => command.run(context).await,
             Self::TrustHelp(command) => command.run(context),
         }
     }

@@ -201,8 +201,10 @@ export class Device {
       await this.local.bulkDocs(docs, { new_edits: false });
       for (const { _id, data: piece } of docs) data.set(_id, piece);
     }
-    const text = children.map((id) => this.decrypted(data.get(id))).join('');
-    return note.type === 'plain' ? text : Buffer.from(text, 'base64');
+    const pieces = children.map((id) => this.decrypted(data.get(id)));
+    // The plugin decodes each piece of a binary file by itself.
+    const decoded = (piece) => Buffer.from(piece, 'base64');
+    return note.type === 'plain' ? pieces.join('') : Buffer.concat(pieces.map(decoded));
   }
 
   /** Options of the plugin's replications, once or live. */
