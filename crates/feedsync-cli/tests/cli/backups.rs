@@ -24,12 +24,13 @@ fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// Whether a backup holds a file in another form or not at all: the store, locks, and the data of a gateway.
+/// Whether a backup holds a file in another form or not at all: the store, locks, and the data of a gateway and of mirrors.
 fn is_elsewhere(name: &str) -> bool {
     let is_store = name.starts_with("feedsync.") && name != "feedsync.toml";
     is_store
         || name.starts_with("logs/")
         || name.starts_with("gateway/")
+        || name.starts_with("mirrors/")
         || name.ends_with(".lock")
         || name.ends_with("-wal")
         || name.ends_with("-shm")

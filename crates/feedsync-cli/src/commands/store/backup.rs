@@ -22,7 +22,7 @@ Examples:
 
 /// Copy the endpoint into one file, while it is in use
 ///
-/// The backup has everything in the data directory except what a gateway stores there: collections, logs, databases,
+/// The backup has everything in the data directory except what a gateway and mirrors store there: collections, logs, databases,
 /// media, users, fetched articles, dropped collections, the configuration file, logins and the certificate authority. It
 /// contains secrets, and only you can read it.
 ///
