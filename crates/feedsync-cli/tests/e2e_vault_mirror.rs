@@ -114,11 +114,12 @@ fn mirror_with_kills(place: &TestDirectory, directory: &str) -> usize {
     let mut kills = 0;
     loop {
         let mut command = place.command(&["--data", "desk", "vault", "mirror", "notes", directory]);
-        command.arg("--unencrypted").stdout(Stdio::null()).stderr(Stdio::null());
+        let errors = fs::File::create(place.path("errors")).unwrap();
+        command.arg("--unencrypted").stdout(Stdio::null()).stderr(errors);
         let mut process = Killed(command.spawn().unwrap());
         thread::sleep(Duration::from_millis(40 + 25 * kills as u64));
         if let Some(status) = process.0.try_wait().unwrap() {
-            assert_eq!(status.code(), Some(0));
+            assert_eq!(status.code(), Some(0), "{}", place.read("errors"));
             return kills;
         }
         drop(process);
