@@ -136,7 +136,7 @@ fn killed_mirrors_lose_and_repeat_nothing() {
     let write = |number: usize, version: usize| {
         let directory = one.join(format!("Ordner {}", number % 7));
         fs::create_dir_all(&directory).unwrap();
-        let ending = if number % 3 == 0 { "bin" } else { "md" };
+        let ending = if number.is_multiple_of(3) { "bin" } else { "md" };
         let text = format!("Notiz {number} in Fassung {version} 🎉\r\n").repeat(1 + number % 40);
         fs::write(directory.join(format!("Ünïcode {number}.{ending}")), text).unwrap();
     };
