@@ -114,11 +114,12 @@ fn mirror_with_kills(place: &TestDirectory, directory: &str) -> usize {
     let mut kills = 0;
     loop {
         let mut command = place.command(&["--data", "desk", "vault", "mirror", "notes", directory]);
-        command.arg("--unencrypted").stdout(Stdio::null()).stderr(Stdio::null());
+        let errors = fs::File::create(place.path("errors")).unwrap();
+        command.arg("--unencrypted").stdout(Stdio::null()).stderr(errors);
         let mut process = Killed(command.spawn().unwrap());
         thread::sleep(Duration::from_millis(40 + 25 * kills as u64));
         if let Some(status) = process.0.try_wait().unwrap() {
-            assert_eq!(status.code(), Some(0));
+            assert_eq!(status.code(), Some(0), "{}", place.read("errors"));
             return kills;
         }
         drop(process);
@@ -135,7 +136,7 @@ fn killed_mirrors_lose_and_repeat_nothing() {
     let write = |number: usize, version: usize| {
         let directory = one.join(format!("Ordner {}", number % 7));
         fs::create_dir_all(&directory).unwrap();
-        let ending = if number % 3 == 0 { "bin" } else { "md" };
+        let ending = if number.is_multiple_of(3) { "bin" } else { "md" };
         let text = format!("Notiz {number} in Fassung {version} 🎉\r\n").repeat(1 + number % 40);
         fs::write(directory.join(format!("Ünïcode {number}.{ending}")), text).unwrap();
     };

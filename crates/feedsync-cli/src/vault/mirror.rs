@@ -105,7 +105,11 @@ impl Mirror {
             epoch: notes.epoch(),
             entries: Default::default(),
         };
-        if let Some(before) = before {
+        if let Some(mut before) = before {
+            // A new epoch also begins after a crash, and when the store was moved. Then the database is the same.
+            if before.database == state.database && notes.knows(&before.entries).await? {
+                before.epoch.clone_from(&state.epoch);
+            }
             state.entries = check_same(&before, &state, is_confirmed)?.unwrap_or_default();
         }
         let shown = root.display();

@@ -41,6 +41,8 @@ const LINES: &[(&str, &str)] = &[
     ("user enable", "otto"),
     ("user promote", "otto"),
     ("user demote", "otto"),
+    ("user restrict", "otto"),
+    ("user unrestrict", "otto"),
     ("user token create", "--user otto"),
     ("user token list", ""),
     ("collection grant", "notes otto editor"),

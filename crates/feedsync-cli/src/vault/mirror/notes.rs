@@ -17,6 +17,7 @@ use feedsync_store::{
 
 use super::chunk_id::PREFIX;
 use super::note::{ContentBuilder, NoteContent, NoteHead, SplitContent, chunks_within, deleted};
+use super::state::Entry;
 use super::trouble::Trouble;
 use crate::failure::Failure;
 
@@ -87,6 +88,28 @@ impl NoteDatabase {
                 self.name()
             ))),
         }
+    }
+
+    /// Whether the database knows the recorded revision of each note. One that was created again or restored lacks some.
+    pub(super) async fn knows(&self, entries: &BTreeMap<String, Entry>) -> Result<bool, Failure> {
+        let recorded = entries.iter().map(|(id, entry)| Some((id.parse().ok()?, &entry.revision)));
+        let Some(recorded) = recorded.collect::<Option<Vec<(DocumentId, _)>>>() else {
+            return Ok(false);
+        };
+        for some in recorded.chunks(PAGE) {
+            let ids: Vec<_> = some.iter().map(|(id, _)| id.clone()).collect();
+            let page =
+                self.databases.documents(self.name(), &ids, leaves::none(), u64::MAX).await?;
+            let is_known = |(read, (_, revision)): (&Option<LoadedDocument>, &(_, &String))| {
+                let tree = read.as_ref().map(|read| &read.document.tree);
+                let revision = revision.parse::<Revision>().ok();
+                tree.zip(revision).is_some_and(|(tree, revision)| tree.contains(&revision))
+            };
+            if page.documents.len() < ids.len() || !page.documents.iter().zip(some).all(is_known) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Reads the changes since the last call.

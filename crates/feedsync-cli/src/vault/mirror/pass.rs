@@ -182,7 +182,10 @@ impl Mirror {
         };
         let entry = pair.entry.as_ref().filter(|entry| !is_doubtful(entry));
         match decide(entry.map(|entry| entry.hash), note.side, file.side) {
-            Action::Record => Ok(Ok(self.record(pair, file))),
+            Action::Record => {
+                self.record(pair, file);
+                Ok(Ok(()))
+            }
             Action::WriteFile => self.write_file(pair, note, file.side, report).await,
             Action::WriteNote => self.write_note(pair, file, report).await,
             Action::DeleteFile => Ok(self.delete_file(pair, file.side, report)),

@@ -107,10 +107,11 @@ mod tests {
         }
         let bytes = numbers(5 << 20);
         let mut end = 0;
-        for range in pieces(&bytes, true).into_iter().chain([bytes.len()..bytes.len()]) {
+        for range in pieces(&bytes, true) {
             assert_eq!(range.start, end);
             end = range.end;
         }
+        assert_eq!(end, bytes.len());
     }
 
     #[test]

@@ -26,13 +26,16 @@ struct World {
     copies: Vec<u8>,
 }
 
+/// A step of a pass.
+type Change = Box<dyn Fn(&mut World)>;
+
 impl World {
     /// Carries out the decision; `steps` of its steps, as if the program was killed after them.
     fn pass(&mut self, steps: usize) {
         let action = decide(self.base.map(hash), side(self.note), side(self.file));
         let (note, file) = (self.note, self.file);
         let recorded: fn(&mut Self) = |world| world.base = world.note;
-        let changes: Vec<Box<dyn Fn(&mut Self)>> = match action {
+        let changes: Vec<Change> = match action {
             Action::Record => vec![Box::new(recorded)],
             Action::WriteFile => vec![Box::new(move |it| it.file = note), Box::new(recorded)],
             Action::WriteNote => vec![Box::new(move |it| it.note = file), Box::new(recorded)],

@@ -89,7 +89,7 @@ impl NoteDatabase {
                     Err(trouble) => return Ok(Err(trouble)),
                 };
                 let written = self.write_all(documents).await?;
-                return Ok(written.into_iter().map(|one| one.map(drop)).collect());
+                return Ok(written.into_iter().try_for_each(|one| one.map(drop)));
             }
             if std::mem::replace(&mut is_renamed, true) {
                 return Ok(Err(Trouble::Refused("a chunk has the id of another one".to_owned())));

@@ -17,7 +17,7 @@ fn edits_on_both_sides_become_two_files_and_two_notes() {
     assert!(copy.starts_with("dir/note (conflict 2") && copy.ends_with(").md"), "{copy}");
     assert_eq!(scene.file("dir/note.md").unwrap(), "of the device");
     assert_eq!(scene.file(copy).unwrap(), "of the directory");
-    assert_eq!(scene.pass().notes_written, [copy.clone()]);
+    assert_eq!(scene.pass().notes_written, std::slice::from_ref(copy));
     assert_eq!(scene.note(copy).unwrap(), b"of the directory");
     assert_eq!(scene.note("dir/note.md").unwrap(), b"of the device");
     assert!(scene.pass().is_idle());
