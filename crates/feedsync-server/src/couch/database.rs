@@ -12,7 +12,9 @@ use feedsync_couch::{
 use feedsync_endpoint::bridge::names_collection;
 use feedsync_endpoint::documents::{Edits, purge_documents, sequence};
 use feedsync_endpoint::{is_name_allowed, is_reserved};
-use feedsync_store::{CollectionName, Database, DatabaseChange, REVISIONS_KEPT, Role};
+use feedsync_store::{
+    CollectionName, Database, DatabaseChange, HISTORY_SECONDS, History, REVISIONS_KEPT, Role,
+};
 use http::{Method, StatusCode};
 
 use super::rights::initial_security;
@@ -59,7 +61,7 @@ pub(super) async fn answer(
 
 /// Creates a database for the principal.
 async fn create(asked: &CouchRequest, name: &DatabaseName) -> Result<Response, Failure> {
-    asked.check_may_create()?;
+    asked.check_may_create(name)?;
     if name.as_str() == DatabaseName::REPLICATOR {
         asked.check_administers_server()?;
     }
@@ -69,6 +71,12 @@ async fn create(asked: &CouchRequest, name: &DatabaseName) -> Result<Response, F
         return Err(RefusalKind::NotImplemented.with_reason(reason).into());
     }
     create_for(&asked.hub, &asked.principal, name).await?;
+    if asked.is_own_vault(name)
+        && let Some(made) = asked.databases.database(name).await?
+    {
+        let history = History::Kept { seconds: HISTORY_SECONDS };
+        asked.hub.endpoint.set_history(&made, history).await?;
+    }
     Ok(asked.located(done(StatusCode::CREATED), &Resource::path_of_database(name)))
 }
 

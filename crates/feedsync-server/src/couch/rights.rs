@@ -85,12 +85,23 @@ impl CouchRequest {
     }
 
     /// Refuses a principal that may not create databases.
-    pub(super) fn check_may_create(&self) -> Result<(), Failure> {
+    pub(super) fn check_may_create(&self, name: &DatabaseName) -> Result<(), Failure> {
         match &self.principal {
             Principal::Anonymous => Err(Problem::sign_in().into()),
             principal if principal.may_create() && principal.is_unbounded() => Ok(()),
+            _ if self.is_own_vault(name) => Ok(()),
             _ => Err(RefusalKind::Unauthorized.with_reason("You are not a server admin.").into()),
         }
+    }
+
+    /// Whether a database is that of a user who may use databases alone: it has the user's name. Devices with notes delete
+    /// it and create it again. Where strangers may register, they would create databases so, too.
+    pub(super) fn is_own_vault(&self, name: &DatabaseName) -> bool {
+        let principal = &self.principal;
+        principal.uses_databases_only()
+            && principal.is_unbounded()
+            && principal.user().is_some_and(|user| user.as_str() == name.as_str())
+            && self.hub.config.couch_users != UserRegistration::Anyone
     }
 
     /// Refuses a principal that does not administer the hub.

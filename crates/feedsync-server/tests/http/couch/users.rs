@@ -2,6 +2,7 @@
 
 use feedsync_server::configuration::{Switch, UserRegistration};
 use feedsync_server::{Config, Limits, router};
+use feedsync_store::{HISTORY_SECONDS, History};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -100,13 +101,35 @@ async fn a_user_registers_signs_in_and_uses_databases_alone() {
     assert_eq!(hub.get(ROOT, "/_all_dbs").await.1, json!(["_users"]));
     assert_eq!(hub.get(LENA, "/_all_dbs").await.1, json!([]));
     // Databases are all that such users may use, and they create none.
-    assert_eq!(hub.ask(LENA, (Method::PUT, "/mine"), Value::Null).await.0, 401);
+    for path in ["/mine", "/lena"] {
+        assert_eq!(hub.ask(LENA, (Method::PUT, path), Value::Null).await.0, 401, "{path}");
+    }
     let authorization = basic("lena", PASSWORD);
     for path in ["/collections/open", "/collections/notes", "/pages/account", "/"] {
         assert_eq!(hub.0.get(path, &authorization).await, 403, "{path}");
     }
     let found = hub.0.endpoint.user(&user("lena")).await.unwrap().unwrap();
     assert!(found.databases_only && !found.administrator);
+}
+
+/// Devices delete the database of their notes, and create it again.
+#[tokio::test]
+async fn a_user_of_databases_alone_creates_the_database_of_that_name_and_no_other() {
+    let hub = Users::added_by(UserRegistration::Administrators).await;
+    assert_eq!(hub.put(ROOT, document("lena", PASSWORD)).await.0, 201);
+    for (method, status) in
+        [(Method::PUT, 201), (Method::PUT, 412), (Method::DELETE, 200), (Method::PUT, 201)]
+    {
+        let (found, body) = hub.ask(LENA, (method.clone(), "/lena"), Value::Null).await;
+        assert_eq!(found, status, "{method}: {body}");
+    }
+    let name = "lena".parse().unwrap();
+    let made = hub.0.endpoint.databases().database(&name).await.unwrap().unwrap();
+    assert_eq!(made.history, History::Kept { seconds: HISTORY_SECONDS });
+    assert_eq!(hub.get(LENA, "/lena/_security").await.1["admins"]["names"], json!(["lena"]));
+    for path in ["/lena2", "/other"] {
+        assert_eq!(hub.ask(LENA, (Method::PUT, path), Value::Null).await.0, 401, "{path}");
+    }
 }
 
 #[tokio::test]
