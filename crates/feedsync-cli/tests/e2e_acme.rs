@@ -5,15 +5,12 @@
 
 mod support;
 
-#[path = "support/certificates.rs"]
-mod certificates;
-
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use support::{TestDirectory, has, lacks, output, until};
+use support::{TestDirectory, certificates, has, lacks, output, until};
 
 /// A process that ends with the test.
 struct Running(Child);

@@ -34,7 +34,7 @@ const PAGE_BYTES: u64 = 8 << 20;
 pub(crate) struct At {
     /// Name of the database
     name: DatabaseName,
-    /// The time: a period before now (2h, 3d), a date, or a time, in UTC unless it has a zone
+    /// The time: a period before now (2h, 3d), a date, or a time, both in UTC
     #[arg(long, value_name = "TIME")]
     time: PastTime,
     /// Show the body of this document (can be repeated)

@@ -32,7 +32,7 @@ Examples:
 pub(crate) struct Restore {
     /// Name of the database
     name: DatabaseName,
-    /// The time: a period before now (2h, 3d), a date, or a time, in UTC unless it has a zone
+    /// The time: a period before now (2h, 3d), a date, or a time, both in UTC
     #[arg(long, value_name = "TIME")]
     at: PastTime,
     /// Restore this document only (can be repeated)

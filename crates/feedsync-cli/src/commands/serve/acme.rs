@@ -61,6 +61,8 @@ enum AcmeError {
     #[error(transparent)]
     Protocol(#[from] instant_acme::Error),
     #[error(transparent)]
+    Address(#[from] feedsync_fetch::FetchError),
+    #[error(transparent)]
     Challenge(#[from] feedsync_server::ChallengeError),
     #[error("{path}: {source}", path = path.display())]
     File { path: PathBuf, source: io::Error },
@@ -179,9 +181,10 @@ impl AcmeCertificate {
 
     /// The account at the authority, which is made when the authority is first used.
     async fn account(&self) -> Result<Account, AcmeError> {
-        let client = || Account::builder_with_http(Box::new(AcmeClient::new(self.fetcher.clone())));
+        let client = AcmeClient::new(&self.fetcher, &self.authority)?;
+        let client = Account::builder_with_http(Box::new(client));
         if let Some(credentials) = self.stored_account() {
-            return Ok(client().from_credentials(credentials).await?);
+            return Ok(client.from_credentials(credentials).await?);
         }
         let contact = self.contact.as_ref().map(|address| format!("mailto:{address}"));
         let contact: Vec<&str> = contact.as_deref().into_iter().collect();
@@ -190,7 +193,7 @@ impl AcmeCertificate {
             terms_of_service_agreed: true,
             only_return_existing: false,
         };
-        let (account, credentials) = client().create(&new, self.authority.clone(), None).await?;
+        let (account, credentials) = client.create(&new, self.authority.clone(), None).await?;
         let stored = json!({ "authority": self.authority, "credentials": credentials });
         self.write(ACCOUNT, stored.to_string().as_bytes())?;
         Ok(account)

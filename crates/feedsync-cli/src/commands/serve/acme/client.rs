@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use bytes::Bytes;
-use feedsync_fetch::{Fetched, Fetcher, Request, Response, address};
+use feedsync_fetch::{FetchError, Fetched, Fetcher, Request, Response, address};
 use http::header::{CONTENT_TYPE, LINK, LOCATION, RETRY_AFTER};
 use http::{HeaderName, Method};
 use http_body_util::BodyExt as _;
@@ -17,12 +17,13 @@ const MEDIA_TYPE: &str = "application/jose+json";
 
 const REPLAY_NONCE: HeaderName = HeaderName::from_static("replay-nonce");
 
-/// Sends the requests of the protocol.
+/// Sends the requests of the protocol. Only an authority at a private address leads to private addresses.
 pub(super) struct AcmeClient(Fetcher);
 
 impl AcmeClient {
-    pub(super) fn new(fetcher: Fetcher) -> Self {
-        Self(fetcher)
+    /// Sends requests to the authority with this directory.
+    pub(super) fn new(fetcher: &Fetcher, directory: &str) -> Result<Self, FetchError> {
+        Ok(Self(fetcher.given(address(directory)?)))
     }
 }
 
@@ -45,12 +46,12 @@ async fn send(
     let request = match head.method {
         Method::POST => {
             let Ok(body) = body.collect().await;
-            Request::post(url.clone(), MEDIA_TYPE, body.to_bytes())
+            Request::post(url, MEDIA_TYPE, body.to_bytes())
         }
-        Method::HEAD => Request::head(url.clone()),
-        _ => Request::read(url.clone()),
+        Method::HEAD => Request::head(url),
+        _ => Request::read(url),
     };
-    match fetcher.given(url).fetch(request.raw()).await.map_err(other)? {
+    match fetcher.fetch(request.raw()).await.map_err(other)? {
         Fetched::Answer(response) => received(*response).await,
         Fetched::NotModified => Err(Error::Str("the authority answers 304")),
     }
@@ -74,6 +75,27 @@ async fn received(mut response: Response) -> Result<BytesResponse, Error> {
     Ok(BytesResponse { parts, body: Box::new(Bytes::from(bytes)) })
 }
 
-fn other(error: feedsync_fetch::FetchError) -> Error {
+fn other(error: FetchError) -> Error {
     Error::Other(Box::new(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::source::NetworkAccess;
+
+    #[tokio::test]
+    async fn a_public_authority_leads_to_no_private_address() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let url = format!("http://{}/order", listener.local_addr().unwrap());
+        let fetcher = NetworkAccess::new(None).fetcher().unwrap();
+        let client = AcmeClient::new(&fetcher, "http://8.8.8.8/directory").unwrap();
+        let request = http::Request::get(&url).body(BodyWrapper::default()).unwrap();
+        let error = client.request(request).await.err().unwrap().to_string();
+        assert!(error.contains("is not a public address"), "{error}");
+        assert!(listener.accept().is_err(), "a request was sent");
+    }
 }
