@@ -30,7 +30,7 @@ use crate::http::query::encoded;
 use crate::hub::Hub;
 use crate::pages::answer::{Frame, Time, page, see_other, sentence};
 use crate::pages::form::{Form, Posted};
-use crate::pages::form_token::STALE;
+use crate::pages::form_token::{self, STALE};
 
 /// Number of changes on one page.
 const PAGE: usize = 50;
@@ -113,7 +113,10 @@ pub(crate) async fn change(
 ) -> Result<Response, Problem> {
     let posted = Posted::read(&hub, &call, body).await?;
     let asked = DatabasesRequest::new(hub, call);
-    let database = asked.database().await?;
+    let database = match (asked.database().await, &posted) {
+        (Err(_), Posted::Foreign(_)) => return Err(form_token::refused()),
+        (found, _) => found?,
+    };
     let form = match posted {
         Posted::Genuine(form) => form,
         Posted::Foreign(_) => {
