@@ -44,7 +44,7 @@ fn a_backup_holds_every_file_of_a_data_directory() {
     desk.ok(&["collection", "create", "old"]);
     desk.ok(&["collection", "drop", "old", "--yes"]);
     desk.ok(&["reader", "subscribe", "http://feeds.example.org/", "--title", "Feed"]);
-    place.write("desk/feedsync.toml", "public_base = \"https://hub.example.org\"\n");
+    place.write("desk/feedsync.toml", "metrics = \"public\"\n");
     place.write("desk/logins.json", "{}\n");
     #[cfg(unix)]
     {
