@@ -181,9 +181,11 @@ pub trait PastDocuments: Send + Sync + 'static {
 }
 
 /// Number of bytes of bodies that one transaction removes; the body that reaches it is the last one.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 const PIECE_BYTES: u64 = 64 << 20;
 
 /// The first of the rows that are due, up to a number of bytes.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub(crate) fn expired_piece(mut due: Vec<EndedRevision>) -> Vec<EndedRevision> {
     let mut left = PIECE_BYTES;
     let is_last = |row: &EndedRevision| {
