@@ -30,7 +30,6 @@ pub use decision::{
 };
 pub(crate) use history::PastLeaf;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
-#[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub(crate) use history::expired_piece;
 pub use history::{
     EndedPosition, EndedRevision, HISTORY_SECONDS, History, HistoryState, PastDocument,
