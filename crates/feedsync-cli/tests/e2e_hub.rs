@@ -39,7 +39,7 @@ fn commands_and_a_running_hub_share_one_data_directory() {
     assert_eq!(desk.json(&["status"])["collections"].as_array().unwrap().len(), 2);
 }
 
-/// Whoever started a hub may stop reading what it prints.
+/// A hub keeps serving after the program that started it has stopped reading its output.
 #[test]
 fn a_hub_goes_on_when_nobody_reads_its_output() {
     let place = TestDirectory::new();
