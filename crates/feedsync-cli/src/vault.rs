@@ -10,7 +10,7 @@ mod setup_uri;
 use console::Term;
 use feedsync_couch::{DatabaseName, security_of};
 use feedsync_endpoint::{NewToken, NewUser, PeopleError};
-use feedsync_store::{HISTORY_SECONDS, History, Scope, StoreError, TokenKind, UserName};
+use feedsync_store::{HISTORY_SECONDS, History, Scope, StoreError, TokenKind, User, UserName};
 use serde_json::{Value, json};
 
 use crate::context::{Context, OpenEndpoint};
@@ -118,16 +118,14 @@ impl Vault {
             return Err(self.taken());
         }
         let is_first = home.store.users().await?.is_empty();
+        let found = self.found_user(home).await?;
         if is_first {
+            if self.user.as_str() == ADMINISTRATOR {
+                return Err(self.administers());
+            }
             add_user(home, UserName::new(ADMINISTRATOR).map_err(Failure::refused)?, true).await?;
         }
-        let user = match home.store.user(&self.user).await? {
-            // Devices get a token of the user, and keep it in files of the application.
-            Some(user) if user.administrator => {
-                let message =
-                    format!("{} is an administrator, and devices would get all rights", user.name);
-                return Err(Failure::refused(message).hint("name another user: --user NAME"));
-            }
+        let user = match found {
             Some(user) => user,
             None => add_user(home, self.user.clone(), false).await?,
         };
@@ -144,15 +142,33 @@ impl Vault {
         Ok(Made { administrator: is_first })
     }
 
-    /// Issues a token for one device, and packs it with the other settings into a Setup URI.
+    /// The user, if there is one. Fails for an administrator.
+    async fn found_user(&self, home: &OpenEndpoint) -> Result<Option<User>, Failure> {
+        match home.store.user(&self.user).await? {
+            Some(user) if user.administrator => Err(self.administers()),
+            found => Ok(found),
+        }
+    }
+
+    /// Devices keep the token of the user in files of the application.
+    fn administers(&self) -> Failure {
+        let message =
+            format!("{} is an administrator, and devices would get all rights", self.user);
+        Failure::refused(message).hint("name another user: --user NAME")
+    }
+
+    /// Issues a token for one device, and packs it with the other settings into a Setup URI. The user must exist, and must
+    /// not be an administrator.
     pub(crate) async fn link(
         &self,
         home: &OpenEndpoint,
         url: &str,
         notes: NotesPassphrase,
     ) -> Result<DeviceLink, Failure> {
+        let user = self.found_user(home).await?;
+        let user = user.ok_or_else(|| Failure::from(StoreError::NoUser(self.user.clone())))?;
         let new = NewToken {
-            user: self.user.clone(),
+            user: user.name,
             kind: TokenKind::Access,
             label: format!("vault {}", self.database),
             scope: Scope { role: None, collection: None },
@@ -232,7 +248,7 @@ async fn add_user(
     home: &OpenEndpoint,
     name: UserName,
     administrator: bool,
-) -> Result<feedsync_store::User, PeopleError> {
+) -> Result<User, PeopleError> {
     let databases_only = !administrator;
     home.endpoint.add_user(NewUser { name, password: None, administrator, databases_only }).await
 }

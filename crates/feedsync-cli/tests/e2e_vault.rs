@@ -181,7 +181,14 @@ fn a_vault_is_not_made_of_what_exists_already() {
         let url = ["--url", "https://hub.example.org/couch"];
         place.run(&[&all[..], arguments, &url].concat())
     };
+    create(&["admin"]).fails(1, "admin is an administrator");
+    let users = place.run(&["--data", "hub", "--json", "user", "list"]).success(&["user", "list"]);
+    assert_eq!(users.trim(), "[]", "a refused vault leaves no user behind");
     create(&["notes", "--unencrypted"]).success(&["vault", "create"]);
+    let link = ["--data", "hub", "vault", "link", "notes", "--unencrypted", "--user"];
+    let link = |user| place.run(&[&link[..], &[user, "--url", "https://hub.example.org"]].concat());
+    link("admin").fails(1, "admin is an administrator");
+    link("nobody").fails(3, "nobody");
     create(&["notes"]).fails(1, "there is a database notes already");
     create(&["other", "--user", "admin"]).fails(1, "admin is an administrator");
     create(&["Notes"]).fails(2, "no name of a vault");

@@ -30,6 +30,7 @@ use crate::http::permits::LargeBodyBudget;
 use crate::http::problem::Problem;
 use crate::http::response_budget::ResponseBudget;
 use crate::http::response_cache::ResponseCache;
+use crate::mass_losses::MassLosses;
 use crate::web_package::WebPackage;
 
 /// Maximum number of uploads in memory at once.
@@ -120,7 +121,9 @@ pub(crate) struct Shared {
     /// Durations of store operations.
     pub(crate) timings: Arc<Timings>,
     /// Number of databases of which a large part was deleted within an hour.
-    pub(crate) mass_losses: Arc<AtomicU64>,
+    pub(crate) lossy_databases: Arc<AtomicU64>,
+    /// Mass losses of databases.
+    pub(crate) mass_losses: MassLosses,
     /// Whether the hub was asked to stop.
     pub(crate) draining: Arc<AtomicBool>,
     /// Lock that is held while the collections of a user are counted and one is created.
@@ -154,7 +157,8 @@ impl Hub {
             clients,
             metrics: Arc::default(),
             timings,
-            mass_losses: Arc::default(),
+            lossy_databases: Arc::default(),
+            mass_losses: MassLosses::default(),
             draining: Arc::default(),
             large: LargeBodyBudget::new(config.limits.body_bytes),
             uploads: Arc::new(Semaphore::new(config.limits.uploads)),

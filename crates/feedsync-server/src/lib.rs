@@ -18,6 +18,7 @@ pub mod functions;
 mod http;
 mod hub;
 mod logs;
+mod mass_losses;
 mod operations;
 mod pages;
 mod readers;

@@ -92,6 +92,15 @@ fn an_increment_is_restored_with_its_backup() {
     let checked = desk.json(&["store", "doctor", "--backup", "base", "--with", "increment"]);
     assert_eq!((&checked["sound"], &checked["data"]), (&true.into(), &"increment".into()));
 
+    // The backup is checked, whatever store the restored configuration names.
+    place.write("desk/feedsync.toml", "store = \"sqlite:/nowhere\"\n");
+    place
+        .run(&["--data", "desk", "--store", "sqlite:desk", "store", "backup", "other-store"])
+        .success(&["store", "backup"]);
+    let run = place.run(&["--data", "none", "store", "doctor", "--backup", "other-store"]);
+    assert!(run.success(&["store", "doctor"]).contains("other-store: all is well"));
+    place.write("desk/feedsync.toml", "metrics = \"public\"\n");
+
     fs::create_dir(place.path("other")).unwrap();
     place.write("other/feedsync.toml", "metrics = \"administrators\"\n");
     let all = ["--data", "other", "store", "restore", "--from", "base", "--with", "increment"];

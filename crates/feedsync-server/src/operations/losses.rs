@@ -8,7 +8,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use feedsync_couch::DatabaseName;
-use feedsync_endpoint::documents::history::{LOSS_PERCENT, LOSS_PERIOD};
 use feedsync_store::StoreError;
 use tokio::time::interval;
 
@@ -26,7 +25,7 @@ pub(crate) async fn watch(hub: Hub) {
     loop {
         pause.tick().await;
         match examine(&hub, &mut known).await {
-            Ok(()) => hub.mass_losses.store(known.len() as u64, Ordering::Relaxed),
+            Ok(()) => hub.lossy_databases.store(known.len() as u64, Ordering::Relaxed),
             Err(error) => tracing::warn!(%error, "cannot look for mass losses of documents"),
         }
     }
@@ -40,7 +39,7 @@ async fn examine(hub: &Hub, known: &mut BTreeSet<DatabaseName>) -> Result<(), St
     loop {
         let page = databases.databases(after.as_ref(), PAGE).await?;
         for database in &page {
-            let loss = hub.endpoint.mass_loss(&database.name, LOSS_PERIOD, LOSS_PERCENT).await;
+            let loss = hub.mass_losses.of(&hub.endpoint, database).await;
             // A database may be dropped meanwhile.
             let Ok(Some(loss)) = loss else { continue };
             if !known.contains(&database.name) {

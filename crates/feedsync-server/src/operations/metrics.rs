@@ -38,7 +38,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let followers = limits.followers.saturating_sub(hub.followers.available_permits());
     page.single("feedsync_followers", "gauge", "Open event streams", followers);
     let uploads = limits.uploads.saturating_sub(hub.uploads.available_permits());
-    let losses = hub.mass_losses.load(Ordering::Relaxed);
+    let losses = hub.lossy_databases.load(Ordering::Relaxed);
     let help = "Databases of which a large part was deleted within an hour";
     page.single("feedsync_mass_losses", "gauge", help, losses);
     page.single("feedsync_uploads", "gauge", "Request bodies held in memory", uploads);

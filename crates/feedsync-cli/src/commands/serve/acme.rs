@@ -61,6 +61,8 @@ enum AcmeError {
     #[error(transparent)]
     Protocol(#[from] instant_acme::Error),
     #[error(transparent)]
+    Use(#[from] feedsync_server::CertificateError),
+    #[error(transparent)]
     Address(#[from] feedsync_fetch::FetchError),
     #[error(transparent)]
     Challenge(#[from] feedsync_server::ChallengeError),
@@ -114,23 +116,17 @@ impl AcmeCertificate {
             }
             let attempt = timeout(MAX_ATTEMPT, self.obtain(&served)).await;
             served.end_challenges();
-            let outcome = attempt.unwrap_or(Err(AcmeError::Late));
-            match outcome {
-                Ok(()) => {
-                    pause = FIRST_PAUSE;
-                    match served.reload() {
-                        Ok(()) => {
-                            tracing::info!(names = ?self.names, "the hub has a new certificate")
-                        }
-                        Err(error) => {
-                            tracing::error!(%error, "cannot use the new certificate");
-                            sleep(MAX_PAUSE).await;
-                        }
-                    }
-                }
+            match attempt.unwrap_or(Err(AcmeError::Late)) {
+                Ok(()) => tracing::info!(names = ?self.names, "the hub has a new certificate"),
                 Err(error) => {
                     let seconds = pause.as_secs();
                     tracing::warn!(%error, seconds, "no certificate from the authority; trying again");
+                }
+            }
+            // One that is due at once, because the clock is wrong, say, is no reason to ask the authority again at once.
+            match self.remaining(&served) {
+                Some(_) => pause = FIRST_PAUSE,
+                None => {
                     sleep(pause).await;
                     pause = (pause * 2).min(MAX_PAUSE);
                 }
@@ -148,7 +144,7 @@ impl AcmeCertificate {
         served.renewal()?.duration_since(SystemTime::now()).ok()
     }
 
-    /// Proves to the authority that the hub has the names, and stores the certificate.
+    /// Proves to the authority that the hub has the names, stores the certificate, and has the hub use it.
     async fn obtain(&self, served: &ServedCertificate) -> Result<(), AcmeError> {
         let account = self.account().await?;
         let names: Vec<_> = self.names.iter().cloned().map(Identifier::Dns).collect();
@@ -176,7 +172,8 @@ impl AcmeCertificate {
         let chain = order.poll_certificate(&retries).await?;
         self.write(CERTIFICATE, format!("{chain}\n{key}").as_bytes())?;
         let names = json!({ "names": self.names, "authority": self.authority });
-        self.write(NAMES, names.to_string().as_bytes())
+        self.write(NAMES, names.to_string().as_bytes())?;
+        Ok(served.reload()?)
     }
 
     /// The account at the authority, which is made when the authority is first used.

@@ -126,15 +126,20 @@ fn address(serving: &Serving) -> String {
 }
 
 fn needs_certificate(config: &Config) -> bool {
-    let is_wide = config.listen.iter().any(|address| !address.ip().is_loopback());
+    let is_wide = listening(config).any(|address| !address.ip().is_loopback());
     let is_named = config.public_base.is_some() || !config.tls.acme_names.is_empty();
     is_wide && config.tls.certificate.is_none() && !is_named
+}
+
+/// All addresses that a hub will listen on.
+fn listening(config: &Config) -> impl Iterator<Item = &SocketAddr> {
+    config.listen.iter().chain(&config.couch_listen)
 }
 
 /// Opens the authority, and has the configuration name the certificate and the addresses that it is for.
 fn certificate(context: &Context, config: &mut Config) -> Result<HubCertificate, Failure> {
     let mut hosts = Vec::new();
-    for listen in &config.listen {
+    for listen in listening(config) {
         let ip = reachable(*listen).ok_or_else(|| {
             Failure::usage("this machine has no address in a network")
                 .hint("name the address that devices use: --listen ADDRESS:PORT")
@@ -145,9 +150,9 @@ fn certificate(context: &Context, config: &mut Config) -> Result<HubCertificate,
         });
     }
     // Requests for the addresses of the hub are accepted, too.
-    for host in &hosts {
-        if !config.hosts.contains(host) {
-            config.hosts.push(host.clone());
+    for host in hosts {
+        if !config.hosts.contains(&host) {
+            config.hosts.push(host);
         }
     }
     let without_port = config.hosts.iter().map(|host| match host.rsplit_once(':') {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use feedsync_server::configuration::StoreAddress;
 use feedsync_store::{SqliteStore, SystemEnvironment};
 use serde_json::{Value, json};
 
@@ -135,7 +136,9 @@ async fn examine_backup(
     // Dropping the store closes it.
     drop(SqliteStore::restore_with(backup, increment, &data, environment)?);
     drop(progress);
-    let restored = Context { data, named: None, ..context.clone() };
+    // The restored configuration and the environment may name another store.
+    let named = Some(StoreAddress::Sqlite(data.clone()));
+    let restored = Context { data, named, ..context.clone() };
     let place = increment.unwrap_or(backup).display().to_string();
     examine(&restored, Some(place)).await
 }

@@ -5,7 +5,6 @@ use clap::Args;
 use super::VaultArguments;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::invocation::see_all;
 use crate::vault::NotesPassphrase;
 use crate::{output, secret};
 
@@ -42,10 +41,8 @@ impl Link {
             return Err(Failure::not_found(format!("there is no vault {}", vault.database))
                 .hint(format!("create it: {create}")));
         }
-        if home.store.user(&vault.user).await?.is_none() {
-            return Err(Failure::not_found(format!("there is no user {}", vault.user))
-                .hint(see_all("user list")));
-        }
+        // The user is looked up first, so that nobody types a passphrase for a misspelt name.
+        home.user(&vault.user).await?;
         let notes = match (self.unencrypted, self.new_passphrase) {
             (true, _) => NotesPassphrase::None,
             (false, true) => NotesPassphrase::New,

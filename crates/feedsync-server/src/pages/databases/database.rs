@@ -7,7 +7,6 @@ use axum::extract::State;
 use axum::response::Response;
 use feedsync_couch::{DatabaseName, Json, texts};
 use feedsync_endpoint::bridge::BridgeStatus;
-use feedsync_endpoint::documents::history::{LOSS_PERCENT, LOSS_PERIOD};
 use feedsync_endpoint::documents::leaves;
 use feedsync_endpoint::documents::validation::has_validation;
 use feedsync_formats::json::Node;
@@ -101,7 +100,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         BridgeStatus::Collection(collection) => Some(collection.to_string()),
         BridgeStatus::Nothing | BridgeStatus::Closed => None,
     };
-    let loss = asked.hub.endpoint.mass_loss(&name, LOSS_PERIOD, LOSS_PERCENT).await?;
+    let loss = asked.hub.mass_losses.of(&asked.hub.endpoint, &database).await?;
     let validates = designs.iter().any(|design| design.validates);
     let shown = DatabasePage {
         name: name.to_string(),

@@ -11,7 +11,7 @@ use axum::extract::State;
 use axum::response::Response;
 use feedsync_couch::{DatabaseName, DocumentId};
 use feedsync_endpoint::documents::history::{
-    LOSS_PERCENT, LOSS_PERIOD, MassLoss, RestoreError, RestoreRequest, RestoreSummary,
+    LOSS_PERIOD, MassLoss, RestoreError, RestoreRequest, RestoreSummary,
 };
 use feedsync_endpoint::documents::leaves;
 use feedsync_store::{Database, EndedPosition, EndedRevision, History, Moment};
@@ -273,7 +273,7 @@ async fn shown(
             }
         },
     };
-    let loss = asked.hub.endpoint.mass_loss(name, LOSS_PERIOD, LOSS_PERCENT).await?;
+    let loss = asked.hub.mass_losses.of(&asked.hub.endpoint, &database).await?;
     let may_set =
         may_access(&asked.hub.endpoint, &asked.call.principal, &database, Need::Administer).await?;
     let (status, error) = refused.unwrap_or((StatusCode::OK, String::new()));
