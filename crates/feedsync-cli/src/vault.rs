@@ -134,7 +134,7 @@ impl Vault {
             return Err(self.taken());
         }
         databases.charge(&self.database, &user.id).await?;
-        // Whoever has notes fears to lose them.
+        // Deleted notes can be restored.
         if let Some(made) = databases.database(&self.database).await? {
             let history = History::Kept { seconds: HISTORY_SECONDS };
             home.endpoint.set_history(&made, history).await?;
@@ -142,15 +142,23 @@ impl Vault {
         Ok(Made { administrator: is_first })
     }
 
-    /// The user, if there is one. Fails for an administrator.
+    /// The user, if there is one. Fails for a user who may use more than databases: devices keep the token in files of the
+    /// application.
     async fn found_user(&self, home: &OpenEndpoint) -> Result<Option<User>, Failure> {
         match home.store.user(&self.user).await? {
             Some(user) if user.administrator => Err(self.administers()),
+            Some(user) if !user.databases_only => {
+                let restrict = crate::invocation::command(&format!("user restrict {}", user.name));
+                let message =
+                    format!("{} may use more than databases, and so could each device", user.name);
+                Err(Failure::refused(message).hint(format!(
+                    "name another user: --user NAME; or restrict this one: {restrict}"
+                )))
+            }
             found => Ok(found),
         }
     }
 
-    /// Devices keep the token of the user in files of the application.
     fn administers(&self) -> Failure {
         let message =
             format!("{} is an administrator, and devices would get all rights", self.user);

@@ -189,6 +189,10 @@ fn a_vault_is_not_made_of_what_exists_already() {
     let link = |user| place.run(&[&link[..], &[user, "--url", "https://hub.example.org"]].concat());
     link("admin").fails(1, "admin is an administrator");
     link("nobody").fails(3, "nobody");
+    let add = ["--data", "hub", "user", "add", "anna", "--no-password"];
+    place.run(&add).success(&add);
+    link("anna").fails(1, "anna may use more than databases");
+    create(&["more", "--user", "anna"]).fails(1, "anna may use more than databases");
     create(&["notes"]).fails(1, "there is a database notes already");
     create(&["other", "--user", "admin"]).fails(1, "admin is an administrator");
     create(&["Notes"]).fails(2, "no name of a vault");
@@ -205,6 +209,12 @@ fn a_vault_is_not_made_of_what_exists_already() {
     let link: Value = serde_json::from_str(&link.success(&["vault", "link"])).unwrap();
     assert_eq!(link["url"], "https://hub.example.org/sync/couch");
     assert_eq!(link["passphrase"], Value::Null);
+    // So is the name that a hub gets a certificate for.
+    place.write("hub/feedsync.toml", "[tls]\nacme_names = [\"notes.example.org\"]\n");
+    let link = place.run(&["--data", "hub", "--json", "vault", "link", "notes", "--unencrypted"]);
+    let link: Value = serde_json::from_str(&link.success(&["vault", "link"])).unwrap();
+    assert_eq!(link["url"], "https://notes.example.org/couch");
+    place.write("hub/feedsync.toml", "");
     let hub = Hub::start_with(&place, "hub", |command| {
         command.args(["--vault", "notes"]);
     });

@@ -41,6 +41,7 @@ mod settings;
 mod signature;
 mod sse;
 pub mod subscriber;
+mod utc_moment;
 
 pub use actor::Actor;
 pub use aggregated::{AGGREGATED, aggregated, aggregated_text};
@@ -71,3 +72,4 @@ pub use settings::{
     MediaRange, MediaRangeError, Partial, Period, PeriodError, SettingError, Settings, is_database,
 };
 pub use sse::SsePublication;
+pub use utc_moment::utc_moment;

@@ -24,7 +24,7 @@ use crate::output::{self, BOLD};
 use crate::signals::stop_requested;
 use crate::source::NetworkAccess;
 
-mod acme;
+pub(crate) mod acme;
 mod settings;
 mod vault;
 
@@ -88,10 +88,9 @@ impl Serve {
             Some(vault) => Some(ServedVault::open(context, &home, vault, &mut config).await?),
             None => None,
         };
-        let acme_fetcher = fetcher(&NetworkAccess::new(None), None)?;
-        let acme = AcmeCertificate::configured(&context.data, &acme_fetcher, &mut config)?;
-        let public_base = config.public_base.as_ref().map(ToString::to_string);
-        let public_base = public_base.or_else(|| AcmeCertificate::public_base(&config));
+        let authority_fetcher = fetcher(&NetworkAccess::new(None), config.proxy.as_ref())?;
+        let acme = AcmeCertificate::configured(&context.data, &authority_fetcher, &mut config)?;
+        let public_base = public_base(&config);
         let scheme = if config.tls.certificate.is_some() { "https" } else { "http" };
         // Errors in the logins are reported before the first response is sent.
         let proxy = config.proxy.clone();
@@ -164,6 +163,13 @@ impl Serve {
         let web_package = config.web_package.or_else(installed_web_package);
         Ok(Config { store, web_package, ..config })
     }
+}
+
+/// Address of a hub, as other machines reach it, if the configuration says so: the public base, or the first name that it gets
+/// a certificate for.
+pub(crate) fn public_base(config: &Config) -> Option<String> {
+    let named = config.tls.acme_names.first().map(|name| format!("https://{name}"));
+    config.public_base.as_ref().map(ToString::to_string).or(named)
 }
 
 /// The package for web pages that is installed with the program: below `share` beside the directory of the program

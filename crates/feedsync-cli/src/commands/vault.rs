@@ -10,6 +10,7 @@ use feedsync_server::configuration::{self, Sources};
 use feedsync_store::UserName;
 use http::Uri;
 
+use crate::commands::serve::public_base;
 use crate::context::Context;
 use crate::failure::{Failure, warn};
 use crate::vault;
@@ -96,7 +97,10 @@ impl VaultArguments {
 fn public_address(context: &Context) -> Result<Option<String>, Failure> {
     let path = std::env::var_os("FEEDSYNC_CONFIG").map(std::path::PathBuf::from);
     let file = context.configuration(path.as_deref())?;
-    let sources = Sources { file, environment: Vec::new(), flags: Vec::new() };
+    let named = ["public_base", "tls.acme_names"].map(configuration::variable);
+    let environment =
+        named.into_iter().filter_map(|name| Some((name.clone(), std::env::var(name).ok()?)));
+    let sources = Sources { file, environment: environment.collect(), flags: Vec::new() };
     let config = configuration::configure(&sources).map_err(Failure::usage)?;
-    Ok(config.public_base.map(|base| vault::below(&base.to_string())))
+    Ok(public_base(&config).map(|base| vault::below(&base)))
 }

@@ -10,7 +10,6 @@
 mod chunk_id;
 mod decision;
 mod folder;
-mod hash;
 mod note;
 mod notes;
 mod pass;
@@ -32,11 +31,10 @@ use std::path::{Path, PathBuf};
 use feedsync_client::{FileReaders, replace_file};
 use feedsync_couch::DatabaseName;
 use feedsync_endpoint::Endpoint;
-use feedsync_store::Notices;
+use feedsync_store::{Digest, Notices};
 
 use crate::failure::{Failure, warn};
 use folder::Folder;
-use hash::ContentHash;
 use notes::{NoteDatabase, StoredNotes};
 use state::MirrorState;
 
@@ -55,8 +53,8 @@ pub(crate) struct Mirror {
     notes: NoteDatabase,
     stored: StoredNotes,
     state: MirrorState,
-    /// Text of the state as it is stored.
-    saved: String,
+    /// The state as it is stored; `None` if none or a damaged one is.
+    saved: Option<MirrorState>,
     state_path: PathBuf,
     /// Keeps other processes from mirroring the same directory.
     _lock: File,
@@ -85,21 +83,21 @@ impl Mirror {
         fs::create_dir_all(&states).map_err(|error| file_failure(&states, &error))?;
         let root = resolved(places.directory)?;
         check_apart(&root, &resolved(places.data)?)?;
-        let hash = ContentHash::of(root.as_os_str().as_encoded_bytes()).to_string();
+        let hash = Digest::of(root.as_os_str().as_encoded_bytes()).to_string();
         let state_path = states.join(format!("{}.json", &hash[..NAME_DIGITS]));
         let lock = lock(&state_path.with_extension("lock"), &root)?;
-        let saved = match fs::read_to_string(&state_path) {
+        let text = match fs::read_to_string(&state_path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
             Err(error) => return Err(file_failure(&state_path, &error)),
         };
-        let state = MirrorState::read(&saved);
-        if state.is_none() && !saved.is_empty() {
+        let saved = MirrorState::read(&text);
+        if saved.is_none() && !text.is_empty() {
             warn(
                 "the state of the mirror is damaged: files and notes are compared as if for the first time",
             );
         }
-        let before = state.filter(|state| !state.entries.is_empty());
+        let before = saved.clone().filter(|state| !state.entries.is_empty());
         let mut state = MirrorState {
             database: name.to_string(),
             epoch: notes.epoch(),
@@ -107,7 +105,8 @@ impl Mirror {
         };
         if let Some(mut before) = before {
             // A new epoch also begins after a crash, and when the store was moved. Then the database is the same.
-            if before.database == state.database && notes.knows(&before.entries).await? {
+            let may_be_same = before.epoch != state.epoch && before.database == state.database;
+            if may_be_same && notes.knows(&before.entries).await? {
                 before.epoch.clone_from(&state.epoch);
             }
             state.entries = check_same(&before, &state, is_confirmed)?.unwrap_or_default();
@@ -144,11 +143,10 @@ impl Mirror {
 
     /// Stores the state, durably, if it changed.
     fn save(&mut self) -> Result<(), Failure> {
-        let text = self.state.text();
-        if text != self.saved {
-            replace_file(&self.state_path, text.as_bytes(), FileReaders::Owner)
+        if self.saved.as_ref() != Some(&self.state) {
+            replace_file(&self.state_path, self.state.text().as_bytes(), FileReaders::Owner)
                 .map_err(|error| file_failure(&self.state_path, &error))?;
-            self.saved = text;
+            self.saved = Some(self.state.clone());
         }
         Ok(())
     }

@@ -55,6 +55,8 @@ fn a_backup_holds_every_file_of_a_data_directory() {
     }
     fs::create_dir_all(place.path("desk/authority")).unwrap();
     place.write("desk/authority/key.pem", "a key\n");
+    fs::create_dir_all(place.path("desk/acme")).unwrap();
+    place.write("desk/acme/account.json", "{}\n");
     drop(Hub::start(&place, "desk"));
 
     desk.ok(&["store", "backup", "base"]);
@@ -72,9 +74,14 @@ fn a_backup_holds_every_file_of_a_data_directory() {
             assert_eq!(after.get(name), before.get(name), "{name}");
         }
     }
-    for expected in
-        ["articles.sqlite3", "feedsync.toml", "logins.json", "reader.jsonl", "authority/key.pem"]
-    {
+    for expected in [
+        "articles.sqlite3",
+        "feedsync.toml",
+        "logins.json",
+        "reader.jsonl",
+        "authority/key.pem",
+        "acme/account.json",
+    ] {
         assert!(names.clone().any(|name| name == expected), "{expected} in {:?}", before.keys());
     }
     assert!(names.clone().any(|name| name.starts_with("dropped/")), "{:?}", before.keys());

@@ -101,6 +101,11 @@ fn a_database_is_shown_and_brought_back_as_it_was() {
     let early = desk.run(&["database", "at", "plans", "--time", "2001-01-01"]);
     early.fails(3, "the history of plans begins at");
     desk.run(&["database", "set", "plans", "--history", "7d"]).fails(2, "older states are gone");
+    let off = desk.run(&["database", "set", "plans", "--history", "off"]);
+    off.fails(2, "plans keeps no history: older states are gone");
+    let missing = desk.run(&["database", "at", "plans", "--time", "0s", "--document", "none"]);
+    missing.fails(3, "plans had no such document");
     desk.ok(&["database", "set", "plans", "--history", "off", "--yes"]);
+    desk.run(&["database", "history", "plans"]).fails(3, "plans keeps no history");
     desk.run(&["database", "at", "plans", "--time", "0s"]).fails(3, "plans keeps no history");
 }

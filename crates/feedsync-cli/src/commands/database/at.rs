@@ -76,17 +76,18 @@ impl At {
                 }
             };
         }
-        if context.json {
-            return array.end();
-        }
-        if shown == 0 {
+        if shown == 0 && !self.document.is_empty() {
+            let time = view::shown(moment);
             return Err(Failure::not_found(format!(
-                "{} had no such document at {}",
-                self.name,
-                view::shown(moment)
+                "{} had no such document at {time}",
+                self.name
             )));
         }
-        Ok(())
+        match (context.json, shown) {
+            (true, _) => array.end(),
+            (false, 0) => output::line(format!("no documents at {}", view::shown(moment))),
+            (false, _) => Ok(()),
+        }
     }
 
     /// Deleted documents are shown if they are asked for.
@@ -139,9 +140,8 @@ fn value(document: &PastDocument) -> Value {
             "attachments": leaf.body.attachments.iter().map(|attachment| &attachment.name).collect::<Vec<_>>(),
         })
     };
-    let (winner, conflicts) = match document.leaves.split_first() {
-        Some((winner, conflicts)) => (leaf(winner), conflicts.iter().map(leaf).collect()),
-        None => (Value::Null, Vec::new()),
-    };
+    let mut leaves = document.leaves.iter().map(leaf);
+    let winner = leaves.next();
+    let conflicts: Vec<_> = leaves.collect();
     json!({ "id": document.document.id.as_str(), "winner": winner, "conflicts": conflicts })
 }

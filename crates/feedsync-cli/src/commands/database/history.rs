@@ -2,9 +2,10 @@
 
 use clap::Args;
 use feedsync_couch::{DatabaseName, DocumentId};
-use feedsync_store::{EndedPosition, EndedRevision, WriteOrigin};
+use feedsync_store::{EndedPosition, EndedRevision, History as Kept, WriteOrigin};
 use serde_json::{Value, json};
 
+use super::at::unknown;
 use super::find;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -30,22 +31,26 @@ pub(crate) struct History {
     #[arg(long, value_name = "ID")]
     document: Option<DocumentId>,
     /// Maximum number of lines
-    #[arg(long, value_name = "N", default_value_t = 50)]
-    limit: usize,
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
 }
 
 impl History {
     pub(super) async fn run(self, context: &Context) -> Result<(), Failure> {
         let home = context.open().await?;
-        find(&home, &self.name).await?;
+        let database = find(&home, &self.name).await?;
+        if database.history == Kept::Off {
+            return Err(unknown(context, &self.name, None));
+        }
         let databases = home.endpoint.databases();
+        let limit = self.limit as usize;
         let mut all: Vec<EndedRevision> = Vec::new();
-        while all.len() < self.limit {
+        while all.len() < limit {
             let before = all.last().map(|ended| EndedPosition {
                 ended: ended.ended.moment,
                 body: ended.content.body.number,
             });
-            let most = (self.limit - all.len()).min(200);
+            let most = (limit - all.len()).min(200);
             let page =
                 databases.ended_revisions(&self.name, self.document.as_ref(), before, most).await?;
             let count = page.len();

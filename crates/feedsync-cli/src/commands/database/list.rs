@@ -1,6 +1,9 @@
 //! `feedsync database list`
 
+use std::time::Duration;
+
 use clap::Args;
+use feedsync_endpoint::Period;
 use feedsync_store::{Database, History};
 use serde_json::{Value, json};
 
@@ -69,11 +72,10 @@ pub(super) fn value(database: &Database) -> Value {
     })
 }
 
-/// The time for which a history is kept, in the largest unit that has no remainder.
+/// The time for which a history is kept, or `off`.
 pub(super) fn history(history: History) -> String {
-    let History::Kept { seconds } = history else { return "off".to_owned() };
-    let units = [(86_400, 'd'), (3_600, 'h'), (60, 'm')];
-    let unit = units.into_iter().find(|(length, _)| seconds % length == 0 && seconds > 0);
-    let (length, unit) = unit.unwrap_or((1, 's'));
-    format!("{}{unit}", seconds / length)
+    match history {
+        History::Off => "off".to_owned(),
+        History::Kept { seconds } => Period::from(Duration::from_secs(seconds)).to_string(),
+    }
 }

@@ -2,8 +2,7 @@
 
 use std::str::FromStr;
 
-use feedsync_core::Timestamp;
-use feedsync_endpoint::Period;
+use feedsync_endpoint::{Period, utc_moment};
 use feedsync_store::Moment;
 
 /// A past time: an instant or the beginning of a day in UTC, or a period before now.
@@ -32,16 +31,12 @@ impl FromStr for PastTime {
         if let Ok(period) = text.parse() {
             return Ok(Self::Ago(period));
         }
-        // A date alone, and a time without seconds or zone, are completed.
+        // A date alone is the beginning of the day.
         let time = text.replacen(' ', "T", 1);
-        let complete =
-            [time.clone(), format!("{time}Z"), format!("{time}:00Z"), format!("{time}T00:00:00Z")];
-        let instant = complete.iter().find_map(|text| Timestamp::parse_tolerant(text).ok());
-        let seconds = instant.and_then(|instant| u64::try_from(instant.unix_seconds()).ok());
-        let seconds = seconds.ok_or_else(|| {
+        let moment = utc_moment(&time).or_else(|| utc_moment(&format!("{time}T00:00")));
+        moment.map(Self::Instant).ok_or_else(|| {
             "not a time, such as 2h, 3d, 2026-11-20, '2026-11-20 12:00' or 2026-11-20T12:00:00Z, all in UTC".to_owned()
-        })?;
-        Ok(Self::Instant(Moment::from_micros(seconds.saturating_mul(1_000_000))))
+        })
     }
 }
 

@@ -4,6 +4,7 @@ use clap::Args;
 use feedsync_couch::{DatabaseName, DocumentId};
 use feedsync_endpoint::documents::history::{RestoreError, RestoreRequest, RestoreSummary};
 use feedsync_endpoint::documents::validation::Author;
+use feedsync_store::Moment;
 use serde_json::json;
 
 use super::at::unknown;
@@ -71,19 +72,11 @@ impl Restore {
                 Err(RestoreError::Store(error)) => Err(error.into()),
             }
         };
-        let planned: RestoreSummary = restore(true).await?;
         if self.dry_run {
-            return print(context, &planned, "would be ");
+            return print(context, &restore(true).await?, "would be ");
         }
-        let restored = text::count(planned.restored, "document");
-        let deleted = text::count(planned.deleted, "document");
-        if planned.restored + planned.deleted > 0 {
-            let loss = format!(
-                "{restored} of {} will be as at {}, and {deleted} will be deleted",
-                self.name,
-                view::shown(moment)
-            );
-            confirm(&loss, self.yes)?;
+        if !self.yes {
+            ask(&restore(true).await?, &self.name, moment)?;
         }
         let done = restore(false).await?;
         for (id, refusal) in &done.refusals {
@@ -92,6 +85,21 @@ impl Restore {
         print(context, &done, "")?;
         if done.refused > 0 { Err(Failure::Faults) } else { Ok(()) }
     }
+}
+
+/// Asks whether to go on with a restore, unless it changes nothing.
+fn ask(planned: &RestoreSummary, name: &DatabaseName, moment: Moment) -> Result<(), Failure> {
+    if planned.restored + planned.deleted == 0 {
+        return Ok(());
+    }
+    let restored = text::count(planned.restored, "document");
+    let time = view::shown(moment);
+    let mut loss = format!("{restored} of {name} will be as at {time}");
+    if planned.deleted > 0 {
+        let deleted = text::count(planned.deleted, "newer document");
+        loss.push_str(&format!(", and {deleted} will be deleted"));
+    }
+    confirm(&loss, false)
 }
 
 fn print(context: &Context, summary: &RestoreSummary, would: &str) -> Result<(), Failure> {

@@ -65,18 +65,15 @@ impl Set {
             History::Off => 0,
             History::Kept { seconds } => seconds,
         };
+        let name = &self.name;
+        let text = match history {
+            History::Off => format!("{name} keeps no history"),
+            kept => format!("{name} keeps its history for {}", list::history(kept)),
+        };
         if seconds(history) < seconds(database.history) {
-            let (before, after) = (list::history(database.history), list::history(history));
-            let loss = format!(
-                "{} keeps its history for {before}, and then for {after}: older states are gone",
-                self.name
-            );
-            confirm(&loss, self.yes)?;
+            confirm(&format!("{text}: older states are gone"), self.yes)?;
         }
         let changed = home.endpoint.set_history(&database, history).await?;
-        let text = format!("{} keeps its history for {}", self.name, list::history(history));
-        let text =
-            if history == History::Off { format!("{} keeps no history", self.name) } else { text };
         output::result(context.json, &list::value(&changed), text)
     }
 }

@@ -3,10 +3,11 @@
 mod client;
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use feedsync_client::{FileReaders, replace_file};
 use feedsync_fetch::Fetcher;
 use feedsync_server::{Config, ServedCertificate};
 use feedsync_store::owned;
@@ -15,7 +16,6 @@ use instant_acme::{
     NewOrder, OrderStatus, RetryPolicy,
 };
 use serde_json::{Value, json};
-use tempfile::NamedTempFile;
 use tokio::time::{sleep, timeout};
 
 use crate::failure::Failure;
@@ -44,6 +44,11 @@ const MAX_PAUSE: Duration = Duration::from_secs(6 * 60 * 60);
 
 /// Maximum time between two looks at the certificate. The clock may have been set meanwhile.
 const MAX_SLEEP: Duration = Duration::from_secs(12 * 60 * 60);
+
+/// Directory of the account and the certificate within a data directory.
+pub(crate) fn directory(data: &Path) -> PathBuf {
+    data.join(DIRECTORY)
+}
 
 /// The certificate of a hub that an authority issues.
 #[derive(Debug)]
@@ -86,7 +91,7 @@ impl AcmeCertificate {
         if config.tls.acme_names.is_empty() {
             return Ok(None);
         }
-        let directory = data.join(DIRECTORY);
+        let directory = directory(data);
         owned::make_directory(&directory)
             .map_err(|error| Failure::file(&directory.display().to_string(), &error))?;
         let file = directory.join(CERTIFICATE);
@@ -99,11 +104,6 @@ impl AcmeCertificate {
             authority: config.tls.acme_directory.clone(),
             fetcher: fetcher.clone(),
         }))
-    }
-
-    /// Address of the hub under the first name. The authority has to reach it at the port of https.
-    pub(super) fn public_base(config: &Config) -> Option<String> {
-        config.tls.acme_names.first().map(|name| format!("https://{name}"))
     }
 
     /// Gets the certificate when there is none, renews it after two thirds of its life, and tries again after failures.
@@ -206,13 +206,7 @@ impl AcmeCertificate {
     /// Replaces a file atomically; only its owner can read it.
     fn write(&self, name: &str, bytes: &[u8]) -> Result<(), AcmeError> {
         let path = self.directory.join(name);
-        let written = || {
-            let mut file = NamedTempFile::new_in(&self.directory)?;
-            file.write_all(bytes)?;
-            file.as_file().sync_all()?;
-            file.persist(&path)?;
-            owned::sync_directory(&self.directory)
-        };
-        written().map_err(|source| AcmeError::File { path: path.clone(), source })
+        let written = replace_file(&path, bytes, FileReaders::Owner);
+        written.map_err(|source| AcmeError::File { path, source })
     }
 }

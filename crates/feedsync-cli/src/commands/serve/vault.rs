@@ -95,7 +95,7 @@ impl ServedVault {
         format!("\n{made}{trust}{vault}")
     }
 
-    /// Makes the certificate anew now and then, as long as the hub runs.
+    /// Makes the certificate anew every 30 days, as long as the hub runs.
     pub(super) async fn renew(certificate: Option<HubCertificate>, served: ServedCertificate) {
         let Some(certificate) = certificate else { return };
         loop {

@@ -23,7 +23,7 @@ Examples:
 /// Copy the endpoint into one file, while it is in use
 ///
 /// The backup has everything in the data directory except what a gateway and mirrors store there: collections, logs, databases,
-/// media, users, fetched articles, dropped collections, the configuration file, logins and the certificate authority. It
+/// media, users, fetched articles, dropped collections, the configuration file, logins, certificates and the certificate authority. It
 /// contains secrets, and only you can read it.
 ///
 /// For a store in a data directory; a PostgreSQL database has its own programs for backups. SQLite's integrity check

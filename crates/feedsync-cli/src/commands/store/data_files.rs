@@ -10,6 +10,7 @@ use feedsync_gateway::tls_interception::CertificateAuthority;
 use feedsync_store::BackupFile;
 use tempfile::NamedTempFile;
 
+use crate::commands::serve::acme;
 use crate::context::CONFIGURATION;
 use crate::dropped;
 use crate::failure::Failure;
@@ -39,7 +40,12 @@ impl DataFiles {
                 files.push(BackupFile { name: name.to_owned(), content });
             }
         }
-        for directory in [CertificateAuthority::directory(data), dropped::directory(data)] {
+        let directories = [
+            CertificateAuthority::directory(data),
+            acme::directory(data),
+            dropped::directory(data),
+        ];
+        for directory in directories {
             add_below(data, &directory, &mut files)?;
         }
         Ok(Self { files, _articles: articles })

@@ -11,7 +11,7 @@ use crate::vault::NotesPassphrase;
 const EXAMPLES: &str = "\
 Examples:
   feedsync vault create notes --url https://hub.example.org/couch
-  feedsync vault create notes --user anna --url https://hub.example.org/couch
+  feedsync vault create notes --user annas-devices --url https://hub.example.org/couch
   feedsync vault create notes --unencrypted --url https://hub.example.org/couch
 ";
 

@@ -14,7 +14,7 @@ Examples:
   feedsync vault trust-help
 ";
 
-/// Explain how computers and telephones are told to trust the certificate of this hub
+/// Explain how to make computers and telephones trust the certificate of this hub
 ///
 /// `feedsync serve --vault` makes a certificate authority in the data directory if the hub listens on the network and has
 /// no certificate. The authority is good for the addresses of the hub only.

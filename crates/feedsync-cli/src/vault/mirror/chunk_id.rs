@@ -3,7 +3,7 @@
 //! The plugin names a chunk that is not encrypted `h:` and the XXH64 of its text, a hyphen and its length in UTF-16 units, in
 //! base 36. That hash is short, so different texts can have the same id; such a text gets a longer id here.
 
-use ring::digest::{SHA256, digest};
+use feedsync_store::Digest;
 
 /// Prefix of the ids of chunks.
 pub(super) const PREFIX: &str = "h:";
@@ -25,9 +25,7 @@ pub(super) fn chunk_id(piece: &str) -> String {
 
 /// Returns the id of a chunk whose usual id belongs to another text: its SHA-256. No id of the plugin is as long.
 pub(super) fn long_chunk_id(piece: &str) -> String {
-    let hash = digest(&SHA256, piece.as_bytes());
-    let hexadecimal: String = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{PREFIX}{hexadecimal}")
+    format!("{PREFIX}{}", Digest::of(piece.as_bytes()))
 }
 
 fn base_36(mut number: u64) -> String {

@@ -3,7 +3,7 @@
 //! It compares both with the content that they had in common last. A side that differs from it was edited, and an edit is
 //! never lost: it wins against a deletion, and two different edits are a conflict.
 
-use super::hash::ContentHash;
+use feedsync_store::Digest;
 
 /// State of a note in the vault, or of a file in the directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub(super) enum Side {
     /// There is none, or it is deleted.
     Absent,
     /// It has this content.
-    Content(ContentHash),
+    Content(Digest),
 }
 
 /// A step that brings a note and its file in line.
@@ -32,7 +32,7 @@ pub(super) enum Action {
 }
 
 /// Decides about a note and its file, both of which can be read. `base` is the content that both had when they were mirrored last.
-pub(super) fn decide(base: Option<ContentHash>, note: Side, file: Side) -> Action {
+pub(super) fn decide(base: Option<Digest>, note: Side, file: Side) -> Action {
     let common = base.map_or(Side::Absent, Side::Content);
     match (note, file) {
         _ if note == file => Action::Record,

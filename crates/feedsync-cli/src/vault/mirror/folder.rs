@@ -12,11 +12,11 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use super::hash::ContentHash;
 use super::path::{System, check};
 use super::stamp::Stamp;
 use super::state::MirrorState;
 use super::trouble::{MAX_FILE_BYTES, Trouble};
+use feedsync_store::Digest;
 
 pub(super) use replace::{Expected, NewFile};
 
@@ -29,6 +29,9 @@ const OLD: &str = ".feedsync-mirror-old-";
 
 /// Maximum nesting depth of directories.
 const MAX_DEPTH: usize = 64;
+
+/// Maximum number of listings that begin anew because a directory was renamed or removed meanwhile.
+const MAX_RENAMES: usize = 3;
 
 /// The directory of a mirror.
 #[derive(Debug, Clone)]
@@ -71,8 +74,21 @@ impl Folder {
         path.split('/').fold(self.root.clone(), |place, name| place.join(name))
     }
 
-    /// Lists the files. Fails if a directory cannot be read: its files must not look deleted.
+    /// Lists the files. Fails if a directory cannot be read: its files must not look deleted. A directory that is renamed
+    /// meanwhile is looked for again.
     pub(super) fn list(&self) -> io::Result<Listing> {
+        let mut attempts = 0;
+        loop {
+            match self.list_once() {
+                Err(error) if error.kind() == io::ErrorKind::NotFound && attempts < MAX_RENAMES => {
+                    attempts += 1;
+                }
+                listed => return listed,
+            }
+        }
+    }
+
+    fn list_once(&self) -> io::Result<Listing> {
         let mut listing = Listing::default();
         let mut directories = vec![(self.root.clone(), String::new(), 0)];
         while let Some((directory, prefix, depth)) = directories.pop() {
@@ -156,7 +172,7 @@ impl Folder {
                 continue;
             };
             if fs::symlink_metadata(leftover)?.is_file()
-                && state.has_content(ContentHash::of(&fs::read(leftover)?))
+                && state.has_content(Digest::of(&fs::read(leftover)?))
             {
                 fs::remove_file(leftover)?;
                 continue;

@@ -7,7 +7,6 @@ use feedsync_core::Timestamp;
 use super::Mirror;
 use super::decision::{Action, Doubt, Side, decide};
 use super::folder::{Expected, NewFile};
-use super::hash::ContentHash;
 use super::note::NoteHead;
 use super::notes::Outcome;
 use super::path::CaseRule;
@@ -18,6 +17,7 @@ use super::state::Entry;
 use super::trouble::Trouble;
 use crate::failure::Failure;
 use crate::output::text::count;
+use feedsync_store::Digest;
 
 /// Number of changes after which the state is stored during a pass.
 const CHANGES_PER_SAVE: usize = 256;
@@ -52,12 +52,12 @@ impl Read {
 
     const ABSENT: Self = Self { side: Side::Absent, bytes: None, stamp: None };
 
-    fn known(hash: ContentHash, stamp: Option<Stamp>) -> Self {
+    fn known(hash: Digest, stamp: Option<Stamp>) -> Self {
         Self { side: Side::Content(hash), bytes: None, stamp }
     }
 
     fn new(bytes: Vec<u8>, stamp: Option<Stamp>) -> Self {
-        Self { side: Side::Content(ContentHash::of(&bytes)), bytes: Some(bytes), stamp }
+        Self { side: Side::Content(Digest::of(&bytes)), bytes: Some(bytes), stamp }
     }
 }
 
@@ -134,7 +134,7 @@ impl Mirror {
     }
 
     fn list(&self) -> Result<super::folder::Listing, Failure> {
-        self.folder.list().map_err(Failure::store)
+        self.folder.list().map_err(|error| Failure::file("the directory of the mirror", &error))
     }
 
     fn check_deletions(&self, plan: &Plan) -> Result<(), Failure> {
@@ -235,7 +235,7 @@ impl Mirror {
         }
     }
 
-    fn remember(&mut self, pair: &Pair, revision: String, hash: ContentHash, stamp: Stamp) {
+    fn remember(&mut self, pair: &Pair, revision: String, hash: Digest, stamp: Stamp) {
         let (path, is_pending) = (pair.path.clone(), false);
         let entry = Entry { path, revision, hash, stamp, is_pending };
         self.state.entries.insert(pair.id.clone(), entry);
@@ -263,7 +263,7 @@ impl Mirror {
         let new = NewFile { path: &pair.path, bytes: &bytes, modified: note.head.modified };
         let written = self.folder.write(new, expected, &date(SystemTime::now()));
         Ok(written.map(|stamp| {
-            self.remember(pair, note.revision.to_string(), ContentHash::of(&bytes), stamp);
+            self.remember(pair, note.revision.to_string(), Digest::of(&bytes), stamp);
             report.files_written.push(pair.path.clone());
         }))
     }
@@ -287,7 +287,7 @@ impl Mirror {
         let base = before.map(|note| &note.revision);
         let written = self.notes.write(&pair.id, &head, base, &bytes).await?;
         Ok(written.map(|revision| {
-            self.remember(pair, revision.to_string(), ContentHash::of(&bytes), stamp);
+            self.remember(pair, revision.to_string(), Digest::of(&bytes), stamp);
             report.notes_written.push(pair.path.clone());
         }))
     }

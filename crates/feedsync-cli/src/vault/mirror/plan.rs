@@ -109,6 +109,16 @@ impl Plan {
                 Some(trouble) => plan.left_out.push((pair.path, trouble)),
             }
         }
+        // What is neither a file nor a directory is named, unless a path that it is in the way of is.
+        for obstacle in &listing.obstacles {
+            let is_below = |path: &str| {
+                path.strip_prefix(obstacle.as_str())
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            };
+            if !plan.left_out.iter().any(|(path, _)| is_below(path)) {
+                plan.left_out.push((obstacle.clone(), Trouble::Obstructed));
+            }
+        }
         let (unique, same): (Vec<_>, Vec<_>) = std::mem::take(&mut plan.pairs)
             .into_iter()
             .partition(|pair| names.get(&pair.path.to_lowercase()).is_none_or(|count| *count < 2));

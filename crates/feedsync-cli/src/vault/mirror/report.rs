@@ -36,7 +36,7 @@ impl Report {
             && self.conflicts.is_empty()
     }
 
-    /// Adds what a second pass right after this one did.
+    /// Adds the changes of a second pass right after this one. Its count, versions and left-out paths replace these.
     pub(crate) fn then(self, after: Self) -> Self {
         let joined = |mut one: Vec<String>, other: Vec<String>| {
             one.extend(other);

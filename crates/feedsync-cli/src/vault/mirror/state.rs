@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::hash::ContentHash;
 use super::stamp::Stamp;
+use feedsync_store::Digest;
 
 const VERSION: u64 = 1;
 
@@ -20,7 +20,7 @@ pub(super) struct Entry {
     /// Revision of the note.
     pub(super) revision: String,
     /// Hash of the content of both.
-    pub(super) hash: ContentHash,
+    pub(super) hash: Digest,
     /// Stamp of the file.
     pub(super) stamp: Stamp,
     /// Whether a pass has begun to change the note or the file. If it was interrupted, either may have been written, and
@@ -51,7 +51,7 @@ impl MirrorState {
             Some(Entry {
                 path: text(&value["path"])?,
                 revision: text(&value["revision"])?,
-                hash: ContentHash::parse(value["hash"].as_str()?)?,
+                hash: value["hash"].as_str()?.parse().ok()?,
                 stamp: Stamp::read(&value["stamp"])?,
                 is_pending: value["pending"].as_bool()?,
             })
@@ -83,7 +83,7 @@ impl MirrorState {
     }
 
     /// Whether some note had this content when it was mirrored last.
-    pub(super) fn has_content(&self, hash: ContentHash) -> bool {
+    pub(super) fn has_content(&self, hash: Digest) -> bool {
         self.entries.values().any(|entry| entry.hash == hash)
     }
 }
@@ -97,7 +97,7 @@ mod tests {
         let entry = Entry {
             path: "Grüße/Tag \"1\".md".to_owned(),
             revision: "3-abc".to_owned(),
-            hash: ContentHash::of(b"text"),
+            hash: Digest::of(b"text"),
             stamp: Stamp {
                 size: 4,
                 modified: -1,
@@ -109,8 +109,8 @@ mod tests {
         let entries = [("grüße/tag \"1\".md".to_owned(), entry)].into();
         let state = MirrorState { database: "notes".to_owned(), epoch: "1".to_owned(), entries };
         assert_eq!(MirrorState::read(&state.text()), Some(state.clone()));
-        assert!(state.has_content(ContentHash::of(b"text")));
-        assert!(!state.has_content(ContentHash::of(b"other")));
+        assert!(state.has_content(Digest::of(b"text")));
+        assert!(!state.has_content(Digest::of(b"other")));
         let text = state.text();
         for damaged in [
             "",

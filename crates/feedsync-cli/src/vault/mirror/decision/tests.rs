@@ -9,8 +9,8 @@ fn content() -> impl Strategy<Value = Option<u8>> {
     proptest::option::of(0_u8..4)
 }
 
-fn hash(content: u8) -> ContentHash {
-    ContentHash::of(&[content])
+fn hash(content: u8) -> Digest {
+    Digest::of(&[content])
 }
 
 fn side(content: Option<u8>) -> Side {

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use super::{Folder, NEW, OLD};
-use crate::vault::mirror::hash::ContentHash;
 use crate::vault::mirror::path::conflict_path;
 use crate::vault::mirror::stamp::Stamp;
 use crate::vault::mirror::trouble::Trouble;
+use feedsync_store::Digest;
 
 /// Maximum number of files of conflicts of one date that are tried.
 const MAX_COPIES: usize = 1_000;
@@ -24,7 +24,7 @@ pub(in crate::vault::mirror) enum Expected {
     /// Nothing.
     Absent,
     /// A file with this content.
-    Content(ContentHash),
+    Content(Digest),
 }
 
 /// A file to be written.
@@ -88,7 +88,7 @@ impl Folder {
     pub(in crate::vault::mirror) fn delete(
         &self,
         path: &str,
-        hash: ContentHash,
+        hash: Digest,
         date: &str,
     ) -> Result<(), Trouble> {
         let place = self.place(path);
@@ -97,8 +97,8 @@ impl Folder {
         }
         let old = temporary(&place, OLD);
         fs::rename(&place, &old)?;
-        if ContentHash::of(&fs::read(&old)?) != hash {
-            // Whoever wrote a new file in the meantime has it; this one gets another name.
+        if Digest::of(&fs::read(&old)?) != hash {
+            // If another program has created a new file here, that one stays, and this one gets another name.
             match place_new(&old, &place) {
                 Ok(()) => {}
                 Err(_) => drop(self.save(&old, path, date)?),
@@ -169,9 +169,9 @@ impl Folder {
     }
 
     /// Gives a file that will be replaced a second name, if it has this content.
-    pub(super) fn keep(&self, path: &str, hash: ContentHash) -> Result<KeptFile, Trouble> {
+    pub(super) fn keep(&self, path: &str, hash: Digest) -> Result<KeptFile, Trouble> {
         let (bytes, stamp) = self.read(path)?;
-        if ContentHash::of(&bytes) != hash {
+        if Digest::of(&bytes) != hash {
             return Err(Trouble::Busy);
         }
         let place = self.place(path);
@@ -191,13 +191,13 @@ impl Folder {
     pub(super) fn release(
         &self,
         kept: KeptFile,
-        hash: ContentHash,
+        hash: Digest,
         path: &str,
         date: &str,
     ) -> Result<(), Trouble> {
         let Some(old) = kept.second else { return Ok(()) };
         let is_replaced = !is_same_file(&old, &self.place(path));
-        if is_replaced && ContentHash::of(&fs::read(&old)?) != hash {
+        if is_replaced && Digest::of(&fs::read(&old)?) != hash {
             self.save(&old, path, date)?;
         } else {
             fs::remove_file(&old)?;

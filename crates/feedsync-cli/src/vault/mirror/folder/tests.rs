@@ -44,7 +44,7 @@ impl Scene {
 }
 
 fn content(text: &str) -> Expected {
-    Expected::Content(ContentHash::of(text.as_bytes()))
+    Expected::Content(Digest::of(text.as_bytes()))
 }
 
 #[test]
@@ -74,11 +74,11 @@ fn a_file_with_another_content_is_neither_replaced_nor_deleted() {
     scene.put("note.md", "an edit");
     assert_eq!(scene.write("note.md", "new", content("old")), Err(Trouble::Busy));
     assert_eq!(scene.write("note.md", "new", Expected::Absent), Err(Trouble::Busy));
-    let deleted = scene.folder.delete("note.md", ContentHash::of(b"old"), DATE);
+    let deleted = scene.folder.delete("note.md", Digest::of(b"old"), DATE);
     assert_eq!(deleted, Err(Trouble::Busy));
     assert_eq!(scene.text("note.md").unwrap(), "an edit");
     assert_eq!(scene.names(), ["note.md"]);
-    scene.folder.delete("note.md", ContentHash::of(b"an edit"), DATE).unwrap();
+    scene.folder.delete("note.md", Digest::of(b"an edit"), DATE).unwrap();
     assert_eq!(scene.names(), [""; 0]);
 }
 
@@ -87,9 +87,9 @@ fn empty_directories_are_deleted_with_their_last_file() {
     let scene = Scene::new();
     scene.put("a/b/c/note.md", "x");
     scene.put("a/other.md", "x");
-    scene.folder.delete("a/b/c/note.md", ContentHash::of(b"x"), DATE).unwrap();
+    scene.folder.delete("a/b/c/note.md", Digest::of(b"x"), DATE).unwrap();
     assert!(scene.folder.place("a").is_dir() && !scene.folder.place("a/b").exists());
-    scene.folder.delete("a/other.md", ContentHash::of(b"x"), DATE).unwrap();
+    scene.folder.delete("a/other.md", Digest::of(b"x"), DATE).unwrap();
     assert!(!scene.folder.place("a").exists() && scene.folder.root.is_dir());
 }
 
@@ -123,7 +123,7 @@ fn symbolic_links_are_neither_read_nor_written_through() {
         assert!(matches!(written, Err(Trouble::Obstructed | Trouble::Busy)), "{path} {written:?}");
     }
     assert_eq!(scene.folder.read("note.md"), Err(Trouble::Obstructed));
-    let hash = ContentHash::of(b"secret");
+    let hash = Digest::of(b"secret");
     let written = scene.write("note.md", "written", Expected::Content(hash));
     assert_eq!(written, Err(Trouble::Obstructed));
     assert_eq!(scene.folder.delete("note.md", hash, DATE), Err(Trouble::Obstructed));
@@ -168,7 +168,7 @@ fn leftovers_are_cleared_and_edits_in_them_are_kept() {
     scene.put(&format!("a/{OLD}1.1-note.md"), "mirrored");
     scene.put(&format!("a/{OLD}1.2-note.md"), "an edit");
     let stamp = Stamp { size: 0, modified: 0, changed: 0, inode: 0 };
-    let hash = ContentHash::of(b"mirrored");
+    let hash = Digest::of(b"mirrored");
     let entry =
         Entry { path: "a/note.md".into(), revision: "1-a".into(), hash, stamp, is_pending: false };
     let state =
@@ -189,7 +189,7 @@ fn edits_in_the_moment_of_a_replacement_become_files_of_conflicts() {
     use std::io::Write as _;
     let scene = Scene::new();
     scene.put("note.md", "old");
-    let (place, hash) = (scene.folder.place("note.md"), ContentHash::of(b"old"));
+    let (place, hash) = (scene.folder.place("note.md"), Digest::of(b"old"));
     let kept = scene.folder.keep("note.md", hash).unwrap();
     assert!(kept.is_at(&place));
     let mut open = File::options().append(true).open(&place).unwrap();
@@ -202,7 +202,7 @@ fn edits_in_the_moment_of_a_replacement_become_files_of_conflicts() {
     assert_eq!(scene.text(copy).unwrap(), "old and an edit");
 
     // An editor that replaces the file before this program does has it.
-    let hash = ContentHash::of(b"new");
+    let hash = Digest::of(b"new");
     let kept = scene.folder.keep("note.md", hash).unwrap();
     scene.put("other", "edited");
     fs::rename(scene.folder.place("other"), &place).unwrap();

@@ -1,6 +1,6 @@
 use super::*;
-use crate::vault::mirror::hash::ContentHash;
 use crate::vault::mirror::note::NoteHead;
+use feedsync_store::Digest;
 
 fn note(path: &str, is_deleted: bool) -> StoredNote {
     let path = path.to_owned();
@@ -21,7 +21,7 @@ fn files(paths: &[&str]) -> Listing {
 fn state(ids: &[&str]) -> MirrorState {
     let entry = |id: &&str| {
         let stamp = Stamp { size: 1, modified: 1, changed: 1, inode: 1 };
-        let (hash, revision) = (ContentHash::of(b"x"), "1-a".to_owned());
+        let (hash, revision) = (Digest::of(b"x"), "1-a".to_owned());
         let path = (*id).to_owned();
         ((*id).to_owned(), Entry { path, revision, hash, stamp, is_pending: false })
     };

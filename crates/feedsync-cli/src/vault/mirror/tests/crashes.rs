@@ -25,12 +25,12 @@ fn killed(scene: &Scene, work: impl FnOnce(&mut Mirror)) {
 
 fn write_file(mirror: &mut Mirror, before: &str, after: &str) {
     let new = NewFile { path: "note.md", bytes: after.as_bytes(), modified: 1_700_000_000_123 };
-    let expected = folder::Expected::Content(ContentHash::of(before.as_bytes()));
+    let expected = folder::Expected::Content(Digest::of(before.as_bytes()));
     mirror.folder.write(new, expected, "date").unwrap();
 }
 
 #[test]
-fn before_the_first_change() {
+fn a_pass_that_was_killed_before_its_first_change_is_repeated() {
     let scene = mirrored();
     scene.edit("note.md", "of the device");
     killed(&scene, |_| {});
@@ -54,7 +54,7 @@ fn before_the_first_change() {
 }
 
 #[test]
-fn after_a_file_was_written() {
+fn a_file_that_was_written_before_a_crash_is_not_written_again() {
     let scene = mirrored();
     scene.edit("note.md", "of the device");
     killed(&scene, |mirror| write_file(mirror, "before", "of the device"));
@@ -66,7 +66,7 @@ fn after_a_file_was_written() {
 
 /// The person restores the old text, which is an edit: nobody has seen that the next pass would take it for an old file.
 #[test]
-fn after_a_file_was_written_and_edited_back() {
+fn an_edit_back_to_older_text_after_a_crash_reaches_the_note() {
     let scene = mirrored();
     scene.edit("note.md", "of the device");
     killed(&scene, |mirror| write_file(mirror, "before", "of the device"));
@@ -78,7 +78,7 @@ fn after_a_file_was_written_and_edited_back() {
 }
 
 #[test]
-fn after_a_note_was_written_and_edited_back() {
+fn an_edit_of_the_note_back_to_older_text_after_a_crash_reaches_the_file() {
     let scene = mirrored();
     scene.put("note.md", "of the directory");
     let write_note = |mirror: &mut Mirror| {
@@ -103,7 +103,7 @@ fn after_a_note_was_written_and_edited_back() {
 }
 
 #[test]
-fn between_the_chunks_and_their_note() {
+fn chunks_without_their_note_after_a_crash_are_written_with_it_later() {
     let scene = mirrored();
     scene.put("new.md", "a new text");
     killed(&scene, |mirror| {
@@ -116,7 +116,7 @@ fn between_the_chunks_and_their_note() {
 }
 
 #[test]
-fn between_the_copy_of_a_conflict_and_the_file() {
+fn a_crash_after_the_copy_of_a_conflict_makes_no_second_copy() {
     let scene = mirrored();
     scene.edit("note.md", "of the device");
     scene.put("note.md", "of the directory");
@@ -138,7 +138,7 @@ fn between_the_copy_of_a_conflict_and_the_file() {
 
 /// A deleted file has another name until its content was checked.
 #[test]
-fn while_a_file_is_deleted_or_replaced() {
+fn a_file_survives_a_crash_while_it_is_deleted_or_replaced() {
     let scene = mirrored();
     scene.delete("note.md");
     let old = |number: u8| scene.root().join(format!(".feedsync-mirror-old-1.{number}-note.md"));
@@ -162,7 +162,7 @@ fn while_a_file_is_deleted_or_replaced() {
 }
 
 #[test]
-fn after_a_note_was_deleted_and_written_again() {
+fn a_note_that_was_written_again_after_a_crash_is_not_deleted() {
     let scene = mirrored();
     scene.remove("note.md");
     let delete_note = |mirror: &mut Mirror| {
@@ -180,7 +180,7 @@ fn after_a_note_was_deleted_and_written_again() {
 }
 
 #[test]
-fn with_a_damaged_state() {
+fn a_damaged_state_deletes_nothing() {
     let scene = mirrored();
     scene.edit("note.md", "of the device");
     fs::write(scene.state_file(), "{").unwrap();
