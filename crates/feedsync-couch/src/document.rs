@@ -45,7 +45,7 @@ impl Body {
         Node::root(&self.0)
     }
 
-    /// A body without some members of this one, and with others, whose values are JSON.
+    /// Copies the body without the members that are left out, and with added ones, whose values are JSON.
     pub fn with_members(
         body: Node<'_>,
         is_left_out: impl Fn(&str) -> bool,

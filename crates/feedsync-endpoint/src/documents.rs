@@ -130,28 +130,36 @@ impl Endpoint {
     /// attachments are deleted from all databases. A failure does not stop the others and is returned at the
     /// end.
     pub async fn compact_databases(&self) -> Result<u64, StoreError> {
+        let is_due = |it: &Database| {
+            // A compaction cannot remove what the history keeps.
+            let superseded = it.superseded.saturating_sub(it.past.bytes);
+            superseded >= MIN_SUPERSEDED_BYTES && superseded > it.bytes / 2
+        };
+        let (mut count, mut failure) = (0, Ok(()));
+        for database in self.databases_that(is_due).await? {
+            match self.compact_documents(&database.name).await {
+                Ok(()) => count += 1,
+                // It was dropped in the meantime.
+                Err(StoreError::NoDatabase(_)) => {}
+                failed => failure = failure.and(failed),
+            }
+        }
+        self.sweep_attachments(None).await?;
+        failure.map(|()| count)
+    }
+
+    /// All databases that a condition holds for.
+    async fn databases_that(
+        &self,
+        condition: impl Fn(&Database) -> bool,
+    ) -> Result<Vec<Database>, StoreError> {
         let databases = self.databases();
-        let (mut after, mut count, mut failure) = (None, 0, Ok(()));
+        let (mut after, mut found) = (None, Vec::new());
         loop {
             let page = Databases::databases(&*databases, after.as_ref(), PAGE).await?;
-            let Some(last) = page.last().map(|database| database.name.clone()) else {
-                self.sweep_attachments(None).await?;
-                return failure.map(|()| count);
-            };
-            let is_due = |it: &&Database| {
-                // A compaction cannot remove what the history keeps.
-                let superseded = it.superseded.saturating_sub(it.past.bytes);
-                superseded >= MIN_SUPERSEDED_BYTES && superseded > it.bytes / 2
-            };
-            for Database { name, .. } in page.iter().filter(is_due) {
-                match self.compact_documents(name).await {
-                    Ok(()) => count += 1,
-                    // It was dropped in the meantime.
-                    Err(StoreError::NoDatabase(_)) => {}
-                    failed => failure = failure.and(failed),
-                }
-            }
-            after = Some(last);
+            let Some(last) = page.last() else { return Ok(found) };
+            after = Some(last.name.clone());
+            found.extend(page.into_iter().filter(&condition));
         }
     }
 }
@@ -233,13 +241,23 @@ async fn stored_elsewhere(
         if !brought.contains(digest) && !databases.is_attachment_referenced(name, digest).await? {
             continue;
         }
-        let Some(bytes) = databases.attachment(name, digest).await? else { continue };
-        let length = bytes.len() as u64;
-        if databases.put_attachment(name, digest, bytes).await? {
+        if let Some(length) = store_anew(databases, name, digest).await? {
             elsewhere.insert(digest.clone(), length);
         }
     }
     Ok(elsewhere)
+}
+
+/// Stores an attachment again, so that no sweep removes it before a document names it; returns its length, or `None` if it is
+/// not stored.
+async fn store_anew(
+    databases: &dyn Databases,
+    name: &DatabaseName,
+    digest: &AttachmentDigest,
+) -> Result<Option<u64>, StoreError> {
+    let Some(bytes) = databases.attachment(name, digest).await? else { return Ok(None) };
+    let length = bytes.len() as u64;
+    Ok(databases.put_attachment(name, digest, bytes).await?.then_some(length))
 }
 
 /// Returns the refusal of content whose digest is that of different stored content. The two could not be told

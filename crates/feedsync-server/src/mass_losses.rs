@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use feedsync_couch::DatabaseName;
 use feedsync_endpoint::Endpoint;
-use feedsync_endpoint::documents::history::{LOSS_PERCENT, LOSS_PERIOD, MassLoss};
+use feedsync_endpoint::documents::history::MassLoss;
 use feedsync_store::{ChangeNumber, Database, Epoch, StoreError};
 
 /// Time after which an answer is not reused: the hour has gone on.
@@ -43,7 +43,7 @@ impl MassLosses {
         {
             return Ok(answer.loss);
         }
-        let loss = endpoint.mass_loss(&database.name, LOSS_PERIOD, LOSS_PERCENT).await?;
+        let loss = endpoint.mass_loss(&database.name).await?;
         let mut answers = self.answers();
         if answers.len() >= MAX_ANSWERS {
             answers.clear();

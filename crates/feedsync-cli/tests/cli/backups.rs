@@ -118,7 +118,10 @@ fn an_increment_is_restored_with_its_backup() {
     assert!(listed.contains("Milk") && listed.contains("Bread"), "{listed}");
     assert_eq!(place.read("other/feedsync.toml"), "metrics = \"administrators\"\n");
 
-    desk.run(&["store", "backup", "base", "--since", "base"]).fails(2, "does not replace");
+    desk.run(&["store", "backup", "base", "--since", "base"])
+        .fails(1, "is the backup that the increment would belong to");
+    let run = desk.run(&["store", "backup", "./base", "--since", "base"]);
+    run.fails(1, "is the backup that the increment would belong to");
     desk.run(&["store", "backup", "more", "--since", "nothing"]).fails(3, "no such file");
     desk.run(&["store", "doctor", "--backup", "increment"]).fails(5, "increment");
     desk.run(&["store", "doctor", "--with", "increment"]).fails(2, "--backup");

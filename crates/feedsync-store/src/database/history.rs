@@ -87,6 +87,21 @@ pub enum PastRange {
     Ids(Vec<DocumentId>),
 }
 
+impl PastRange {
+    /// The range behind its last document that was examined.
+    #[must_use]
+    pub fn rest(self, last: DocumentId) -> Self {
+        match self {
+            Self::After { most, .. } => Self::After { after: Some(last), most },
+            Self::Ids(mut ids) => {
+                // An id may be named twice.
+                let next = ids.iter().rposition(|id| *id == last).map_or(ids.len(), |at| at + 1);
+                Self::Ids(ids.split_off(next))
+            }
+        }
+    }
+}
+
 /// A leaf of a document at a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastRevision {

@@ -59,7 +59,7 @@ pub(super) fn content(
     stored.map(|bytes| digests::attachment(digest, bytes)).transpose()
 }
 
-/// Whether a body of a database that a tree names has an attachment.
+/// Whether a body in a revision tree names an attachment; bodies that only the history keeps do not count.
 pub(super) fn is_referenced(
     connection: &Connection,
     database: i64,

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use rusqlite::{Connection, params};
 
-use super::location;
+use super::{copy, location};
 use crate::error::StoreError;
 
 /// Size of the pieces of files in a backup, in bytes. An increment repeats the pieces that changed.
@@ -80,8 +80,13 @@ pub(super) fn unpack(backup: &Connection, directory: &Path) -> Result<Vec<String
         }
         let parent = location::parent(&path);
         location::make_directory(&parent)?;
-        location::make_file(&path)?;
-        write(backup, &name, &path).and_then(|()| location::sync_directory(&parent))?;
+        // A restore that is interrupted leaves no file that looks complete.
+        let partial = copy::with_suffix(&path, ".partial");
+        copy::remove(&partial)?;
+        location::make_file(&partial)?;
+        write(backup, &name, &partial)?;
+        fs::rename(&partial, &path).map_err(|error| location::failed(&path, error))?;
+        location::sync_directory(&parent)?;
     }
     Ok(stayed)
 }
@@ -140,11 +145,13 @@ mod tests {
         let target = directory.path().join("target");
         fs::create_dir(&target).unwrap();
         fs::write(target.join("feedsync.toml"), "of the machine").unwrap();
+        fs::write(target.join("empty.partial"), "of an interrupted restore").unwrap();
         assert_eq!(unpack(&backup, &target).unwrap(), ["feedsync.toml"]);
         assert_eq!(fs::read(target.join("articles.sqlite3")).unwrap(), long);
         assert_eq!(fs::read(target.join("empty")).unwrap(), b"");
         assert_eq!(fs::read(target.join("authority/key.pem")).unwrap(), b"secret");
         assert_eq!(fs::read(target.join("feedsync.toml")).unwrap(), b"of the machine");
+        assert!(!target.join("empty.partial").exists());
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;

@@ -35,6 +35,7 @@ pub(super) fn backup(
     let file = &plan.file;
     if let Some(earlier) = &plan.since {
         check_complete(earlier)?;
+        check_other(earlier, file)?;
     }
     let partial = with_suffix(file, ".partial");
     remove(&partial)?;
@@ -63,6 +64,17 @@ pub(super) fn backup(
     fs::rename(&complete, file).map_err(|error| location::failed(file, error))?;
     location::sync_directory(&location::parent(file))?;
     Ok(backed_up)
+}
+
+/// Fails if an increment would replace the backup that it belongs to, by whatever path.
+fn check_other(earlier: &Path, file: &Path) -> Result<(), StoreError> {
+    match (fs::canonicalize(earlier), fs::canonicalize(file)) {
+        (Ok(earlier), Ok(there)) if earlier == there => {
+            let reason = "is the backup that the increment would belong to";
+            Err(StoreError::Place { path: file.to_owned(), reason })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Fails if a file is no complete backup.
@@ -144,13 +156,14 @@ fn close(target: Connection, file: &Path) -> Result<(), StoreError> {
         .map_err(|error| location::failed(file, error))
 }
 
-fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
+pub(super) fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(suffix);
     name.into()
 }
 
-fn remove(file: &Path) -> Result<(), StoreError> {
+/// Removes a file, if it exists.
+pub(super) fn remove(file: &Path) -> Result<(), StoreError> {
     match fs::remove_file(file) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(location::failed(file, error))

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
+use rusqlite::{Connection, OpenFlags, params};
 use sha2::{Digest as _, Sha256};
 
 use super::location;
@@ -20,7 +20,10 @@ const BLOCK_BYTES: usize = 4_096;
 /// Marks a file as an increment (`application_id`): `fsin`.
 const APPLICATION: i64 = 0x6673_696e;
 
-/// Statements that take pieces out of a backup, or put them back, by the table and its key.
+/// Version of the form of an increment (`user_version`).
+const VERSION: i64 = 1;
+
+/// Tables with pieces that move, each with the column that is its key beside `start`.
 const PIECES: [(&str, &str); 2] = [("log_bytes", "collection"), ("backup_files", "name")];
 
 /// Writes the difference of a later backup to an earlier one. The later backup loses the pieces that both have.
@@ -30,7 +33,7 @@ pub(super) fn write(later: &Path, earlier: &Path, increment: &Path) -> Result<()
     target.execute_batch(&format!(
         "PRAGMA journal_mode = OFF;
          PRAGMA application_id = {APPLICATION};
-         PRAGMA user_version = 1;
+         PRAGMA user_version = {VERSION};
          -- Digests (SHA-256) of the earlier backup and of the later one, and the length of the latter.
          CREATE TABLE increment (earlier BLOB NOT NULL, later BLOB NOT NULL, length INTEGER NOT NULL) STRICT;
          -- Blocks of 4,096 bytes, by their place. An empty one has only zeros.
@@ -59,7 +62,7 @@ pub(super) fn write(later: &Path, earlier: &Path, increment: &Path) -> Result<()
     sync(increment)
 }
 
-/// Makes the later backup of the earlier one and an increment, in a file that does not exist yet.
+/// Makes the later backup of the earlier one and an increment, in an empty file.
 pub(super) fn apply(earlier: &Path, increment: &Path, later: &Path) -> Result<(), StoreError> {
     let source = open(increment)?;
     let (before, after, length): (Vec<u8>, Vec<u8>, i64) =
@@ -78,8 +81,10 @@ pub(super) fn apply(earlier: &Path, increment: &Path, later: &Path) -> Result<()
     let length = u64::try_from(length).ok().filter(|length| *length <= most);
     let length = length.ok_or_else(|| damaged(increment))?;
     let failed = |error| location::failed(later, error);
-    fs::copy(earlier, later).map_err(failed)?;
+    // The mode of the earlier file does not matter: it may be read-only, or readable by others.
     let mut target = fs::OpenOptions::new().write(true).open(later).map_err(failed)?;
+    let mut copied = File::open(earlier).map_err(|error| location::failed(earlier, error))?;
+    io::copy(&mut copied, &mut target).map_err(failed)?;
     target.set_len(length).map_err(failed)?;
     let mut blocks = source.prepare("SELECT number, bytes FROM blocks ORDER BY number")?;
     let mut blocks = blocks.query([])?;
@@ -105,7 +110,7 @@ pub(super) fn apply(earlier: &Path, increment: &Path, later: &Path) -> Result<()
 /// Takes the pieces out of the later backup that are equal in the earlier one.
 fn take_common_pieces(later: &Path, earlier: &Path) -> Result<(), StoreError> {
     let connection = attached(later, earlier)?;
-    // What is deleted becomes zeros, of which an increment needs no bytes.
+    // SQLite overwrites deleted bytes with zeros, and blocks of zeros take no space in an increment.
     connection.execute_batch(
         "PRAGMA main.secure_delete = ON;
          BEGIN;
@@ -166,13 +171,11 @@ fn has(connection: &Connection, schema: &str, table: &str) -> Result<bool, Store
 fn open(increment: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let source = Connection::open_with_flags(increment, flags)?;
-    let application: Option<i64> = source
-        .query_row("PRAGMA application_id", [], |row| row.get(0))
-        .optional()
-        .unwrap_or_default();
-    match application {
-        Some(APPLICATION) => Ok(source),
-        _ => Err(StoreError::Foreign { path: increment.to_owned() }),
+    let number = |pragma| source.query_row(pragma, [], |row| row.get::<_, i64>(0)).ok();
+    let found = (number("PRAGMA application_id"), number("PRAGMA user_version"));
+    match found == (Some(APPLICATION), Some(VERSION)) {
+        true => Ok(source),
+        false => Err(StoreError::Foreign { path: increment.to_owned() }),
     }
 }
 

@@ -283,11 +283,12 @@ impl SqliteStore {
     /// copy is complete. A log whose file is damaged does not make the backup fail: its existing bytes are
     /// copied, and the result reports what is missing.
     pub async fn backup(&self, file: &Path) -> Result<BackupReport, StoreError> {
-        self.back_up(BackupPlan { file: file.to_owned(), ..BackupPlan::default() }).await
+        self.backup_with(BackupPlan { file: file.to_owned(), ..BackupPlan::default() }).await
     }
 
-    /// The same with more files in the backup, or as an increment: a file with what changed since an earlier backup.
-    pub async fn back_up(&self, plan: BackupPlan) -> Result<BackupReport, StoreError> {
+    /// Makes a backup like [`SqliteStore::backup`] that also holds other files, or an increment: a file with the changes since an
+    /// earlier backup.
+    pub async fn backup_with(&self, plan: BackupPlan) -> Result<BackupReport, StoreError> {
         let files = Arc::clone(&self.files);
         self.readers.run(move |connection| copy::backup(connection, &files, &plan)).await?
     }
@@ -303,7 +304,7 @@ impl SqliteStore {
         Self::restore_with(backup, None, directory, environment).map(|(store, _)| store)
     }
 
-    /// The same for a backup with an increment of it. Files of the backup go beside the store, except those that exist
+    /// Restores a backup like [`SqliteStore::restore`], with an increment of it or without. Files of the backup go beside the store, except those that exist
     /// there, whose names are returned.
     pub fn restore_with(
         backup: &Path,

@@ -209,7 +209,12 @@ fn expire(
     if database_row.database != before {
         database_rows::write(connection, &database_row)?;
     }
-    Ok(found == most || all.len() < found)
+    let is_more = found == most || all.len() < found;
+    if is_more || database_row.database.keeps_history() {
+        return Ok(is_more);
+    }
+    // Nobody asks any more who wrote the present revisions.
+    past_rows::remove_origins(connection, database_row.id, limit)
 }
 
 /// The writes that made bodies, ascending, after one.

@@ -213,18 +213,38 @@ pub(super) fn sweep(
 ) -> Result<bool, StoreError> {
     let mut is_any = false;
     for table in ["ended_revisions", "body_origins"] {
-        let sql = format!(
-            "SELECT max(key) FROM (SELECT key FROM {table} WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3)"
-        );
-        let end: Option<i64> = connection
-            .prepare_cached(&sql)?
-            .query_row([first, last, most], |row| row.get(0))
-            .optional()?
-            .flatten();
-        let Some(end) = end else { continue };
-        let sql = format!("DELETE FROM {table} WHERE key BETWEEN ?1 AND ?2");
-        connection.prepare_cached(&sql)?.execute([first, end])?;
-        is_any = true;
+        is_any |= remove_piece(connection, table, (first, last), most)?;
     }
     Ok(is_any)
+}
+
+/// Removes a piece of the origins of a database's bodies; returns whether there was any.
+pub(super) fn remove_origins(
+    connection: &Connection,
+    database: i64,
+    most: i64,
+) -> Result<bool, StoreError> {
+    let keys = (body_key(database, 0), body_key(database, u64::MAX));
+    remove_piece(connection, "body_origins", keys, most)
+}
+
+/// Removes the first rows of a range of keys; returns whether there was any.
+fn remove_piece(
+    connection: &Connection,
+    table: &str,
+    (first, last): (i64, i64),
+    most: i64,
+) -> Result<bool, StoreError> {
+    let sql = format!(
+        "SELECT max(key) FROM (SELECT key FROM {table} WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3)"
+    );
+    let end: Option<i64> = connection
+        .prepare_cached(&sql)?
+        .query_row([first, last, most], |row| row.get(0))
+        .optional()?
+        .flatten();
+    let Some(end) = end else { return Ok(false) };
+    let sql = format!("DELETE FROM {table} WHERE key BETWEEN ?1 AND ?2");
+    connection.prepare_cached(&sql)?.execute([first, end])?;
+    Ok(true)
 }

@@ -44,16 +44,30 @@ impl Place {
             files: vec![BackupFile { name: "articles".to_owned(), content }],
             since: since.map(|since| self.path(since)),
         };
-        wait(self.store.back_up(plan)).map(|report| assert!(report.is_complete()))
+        wait(self.store.backup_with(plan)).map(|report| assert!(report.is_complete()))
     }
 
+    /// Restores a backup into a new directory, in which a restore that fails leaves nothing.
     fn restore(&self, backup: &str, increment: Option<&str>) -> Result<SqliteStore, StoreError> {
         let directory = TempDir::new_in(self.directory.path()).unwrap().keep();
+        let restored = self.restore_into(&directory, backup, increment);
+        if restored.is_err() {
+            assert_eq!(files(&directory), 0, "{directory:?}");
+        }
+        restored
+    }
+
+    fn restore_into(
+        &self,
+        directory: &Path,
+        backup: &str,
+        increment: Option<&str>,
+    ) -> Result<SqliteStore, StoreError> {
         let increment = increment.map(|name| self.path(name));
         let increment = increment.as_deref();
         let backup = self.path(backup);
         let (store, stayed) =
-            SqliteStore::restore_with(&backup, increment, &directory, environment(3))?;
+            SqliteStore::restore_with(&backup, increment, directory, environment(3))?;
         assert_eq!(stayed, Vec::<String>::new());
         assert_eq!(wait(store.check()).unwrap(), Vec::<String>::new());
         let articles = fs::read(directory.join("articles")).unwrap();
@@ -120,6 +134,25 @@ fn an_increment_brings_a_backup_to_a_later_state() {
 }
 
 #[test]
+fn an_increment_never_replaces_its_backup_and_a_backup_may_be_read_only() {
+    let place = Place::new();
+    place.back_up("base", None).unwrap();
+    let base = fs::read(place.path("base")).unwrap();
+    place.change(1);
+    for name in ["base", "data/../base"] {
+        let refused = place.back_up(name, Some("base")).unwrap_err();
+        assert!(matches!(refused, StoreError::Place { .. }), "{name}: {refused}");
+        assert_eq!(fs::read(place.path("base")).unwrap(), base, "{name}");
+    }
+    place.back_up("increment", Some("base")).unwrap();
+    let mut permissions = fs::metadata(place.path("base")).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(place.path("base"), permissions).unwrap();
+    let restored = place.restore("base", Some("increment")).unwrap();
+    assert_eq!(contents(&restored), contents(&place.store));
+}
+
+#[test]
 fn an_increment_belongs_to_one_backup() {
     let place = Place::new();
     place.back_up("base", None).unwrap();
@@ -157,12 +190,10 @@ fn a_damaged_increment_is_never_restored() {
         let at = random.random() as usize % bytes.len();
         bytes[at] ^= 1 << (random.random() % 8);
         fs::write(place.path("damaged"), &bytes).unwrap();
-        let before = files(place.directory.path());
         match place.restore("base", Some("damaged")) {
             Err(_) => refused += 1,
             Ok(store) => assert_eq!(contents(&store), later, "byte {at}"),
         }
-        assert_eq!(files(place.directory.path()), before + 1, "only the new directory");
     }
     assert!(refused > 30, "{refused}");
     for length in [0, 100, sound.len() / 2] {

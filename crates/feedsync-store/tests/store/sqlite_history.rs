@@ -51,14 +51,18 @@ fn backup_contains_the_history() {
     (0..20).for_each(|_| schedule.step(&store));
     let backup = directory.path().join("backup.db");
     assert_eq!(wait(store.backup(&backup)).unwrap().damaged.len(), 0);
-    schedule.lose_everything(&store);
+    drop(store);
     let copy = rusqlite::Connection::open(&backup).unwrap();
-    let count = |connection: &rusqlite::Connection| -> i64 {
-        let sql = "SELECT count(*) FROM ended_revisions";
-        connection.query_row(sql, [], |row| row.get(0)).unwrap()
-    };
-    let source = rusqlite::Connection::open(directory.path().join("feedsync.db")).unwrap();
-    assert!(count(&copy) > 0 && count(&copy) < count(&source));
+    let sql = "SELECT count(*) FROM ended_revisions";
+    assert!(copy.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap() > 0);
+    // Every moment can be read in the restored store, and what is lost there afterwards, too.
+    let restored = directory.path().join("restored");
+    let restored =
+        SqliteStore::restore(&backup, &restored, Arc::<TestEnvironment>::clone(&environment))
+            .unwrap();
+    schedule.check(&restored, usize::MAX);
+    schedule.lose_everything(&restored);
+    schedule.check(&restored, usize::MAX);
 }
 
 /// Writes until it is killed, and prints the digest of each state with its moment once it is acknowledged.

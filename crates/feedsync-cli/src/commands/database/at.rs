@@ -67,14 +67,8 @@ impl At {
                     false => self.print(document)?,
                 }
             }
-            range = match (range, last) {
-                (_, None) => break,
-                (PastRange::After { .. }, last) => PastRange::After { after: last, most: PAGE },
-                (PastRange::Ids(ids), Some(last)) => {
-                    let next = ids.iter().position(|id| *id == last).map_or(ids.len(), |at| at + 1);
-                    PastRange::Ids(ids[next..].to_vec())
-                }
-            };
+            let Some(last) = last else { break };
+            range = range.rest(last);
         }
         if shown == 0 && !self.document.is_empty() {
             let time = view::shown(moment);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use feedsync_store::{BackupPlan, DamagedLog};
+use feedsync_store::{BackupPlan, DamagedLog, StoreError};
 use serde_json::{Value, json};
 
 use super::data_files::DataFiles;
@@ -54,11 +54,6 @@ impl Backup {
             let message = format!("{}: there is no such file", earlier.display());
             return Err(Failure::not_found(message));
         }
-        if self.since.as_ref() == Some(&self.file) {
-            return Err(Failure::usage(
-                "an increment does not replace the backup that it belongs to",
-            ));
-        }
         let progress = Progress::spinner("backing up");
         let data = DataFiles::collect(&context.data, &self.file)?;
         let plan = BackupPlan {
@@ -66,7 +61,10 @@ impl Backup {
             files: data.files.clone(),
             since: self.since.clone(),
         };
-        let backed_up = store.back_up(plan).await?;
+        let backed_up = store.backup_with(plan).await.map_err(|error| match error {
+            StoreError::Place { .. } => Failure::refused(error).hint("name another file"),
+            error => error.into(),
+        })?;
         drop(progress);
         let findings: Vec<Finding> = backed_up.damaged.iter().map(finding).collect();
         if context.json {

@@ -7,16 +7,16 @@ use std::time::Duration;
 use feedsync_couch::{DatabaseName, DocumentId, Revision, boolean};
 use feedsync_formats::json::Node;
 use feedsync_store::{
-    ChangeNumber, LoadedDocument, PastDocument, PastPage, PastRange, StoreError, StoredBody,
+    ChangeNumber, LoadedDocument, PastDocument, PastPage, PastRange, SelectBodies, StoreError,
+    StoredBody,
 };
 
-use crate::documents::leaves;
 use crate::endpoint::Endpoint;
 
-/// The usual period in which documents were lost.
+/// Period in which documents were lost.
 pub const LOSS_PERIOD: Duration = Duration::from_secs(60 * 60);
 
-/// The usual part of the documents, in percent, whose loss is a mass loss.
+/// Part of the documents, in percent, whose loss is a mass loss.
 pub const LOSS_PERCENT: u64 = 25;
 
 /// Minimum number of lost documents of a mass loss.
@@ -29,7 +29,7 @@ const MAX_EXAMINED: usize = 20_000;
 /// Size at which a batch ends, in bytes.
 const BATCH_BYTES: u64 = 8 << 20;
 
-/// The documents that existed at the begin of a period, and those of them that were lost since.
+/// The documents that existed at the start of a period, and those of them that were lost since.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MassLoss {
     /// Number of documents that existed. Documents that had been marked as deleted before are counted too, unless they
@@ -40,30 +40,28 @@ pub struct MassLoss {
 }
 
 impl MassLoss {
-    /// Tells whether more than a part of the documents was lost, in percent, and at least [`MIN_LOST_DOCUMENTS`].
-    fn exceeds(self, percent: u64) -> bool {
+    /// Whether more than [`LOSS_PERCENT`] of the documents were lost, and at least [`MIN_LOST_DOCUMENTS`].
+    fn is_large(self) -> bool {
         self.lost >= MIN_LOST_DOCUMENTS
-            && self.lost.saturating_mul(100) > self.existed.saturating_mul(percent)
+            && self.lost.saturating_mul(100) > self.existed.saturating_mul(LOSS_PERCENT)
     }
 }
 
 impl Endpoint {
     /// Returns the loss if more than a part of the documents that existed a period ago is deleted now; `None` without a
-    /// history. Chunks of notes do not count. [`LOSS_PERIOD`] and [`LOSS_PERCENT`] are usual. If the history is younger, the period begins with it.
+    /// history. Chunks of notes do not count. The period is [`LOSS_PERIOD`], and the part [`LOSS_PERCENT`]. If the history is younger, the period begins with it.
     ///
     /// The work follows the documents that changed in the period, of which the last 20,000 are examined.
-    pub async fn mass_loss(
-        &self,
-        name: &DatabaseName,
-        period: Duration,
-        percent: u64,
-    ) -> Result<Option<MassLoss>, StoreError> {
+    pub async fn mass_loss(&self, name: &DatabaseName) -> Result<Option<MassLoss>, StoreError> {
         let databases = self.databases();
         let Some(database) = databases.database(name).await? else {
             return Err(StoreError::NoDatabase(name.clone()));
         };
         let Some(since) = database.past.since else { return Ok(None) };
-        let moment = self.ago(period).max(since);
+        let moment = self.ago(LOSS_PERIOD).max(since);
+        if database.past.last <= moment {
+            return Ok(None);
+        }
         let (mut before, mut examined) = (None, 0);
         let mut counts = Counts::default();
         loop {
@@ -73,7 +71,7 @@ impl Endpoint {
                     ChangeNumber::ZERO,
                     before,
                     BATCH,
-                    leaves::winner(),
+                    winners_of_people(),
                     BATCH_BYTES,
                 )
                 .await?;
@@ -82,15 +80,13 @@ impl Endpoint {
             for document in changes.documents {
                 present.insert(document.document.id.clone(), document);
             }
-            let mut rest: Vec<DocumentId> = present.keys().cloned().collect();
+            let mut range = Some(PastRange::Ids(present.keys().cloned().collect()));
             let mut is_any = false;
-            while !rest.is_empty() {
-                let ids = PastRange::Ids(rest.clone());
-                let page = databases.documents_at(name, moment, ids, BATCH_BYTES).await?;
+            while let Some(asked) = range {
+                let page = databases.documents_at(name, moment, asked.clone(), BATCH_BYTES).await?;
                 // The period has expired in the meantime.
                 let PastPage::Known { documents, last, .. } = page else { return Ok(None) };
-                let place = last.and_then(|last| rest.iter().position(|id| *id == last));
-                rest = place.map_or_else(Vec::new, |place| rest.split_off(place + 1));
+                range = last.map(|last| asked.rest(last));
                 for past in documents {
                     let Some(now) = present.get(&past.document.id) else { continue };
                     is_any |= counts.add(&past, now);
@@ -104,7 +100,7 @@ impl Endpoint {
                 let all = self.live_documents(name, changes.database.documents).await?;
                 let unchanged = all.saturating_sub(counts.live_now);
                 let loss = MassLoss { existed: counts.existed + unchanged, lost: counts.lost };
-                return Ok(Some(loss).filter(|loss| loss.exceeds(percent)));
+                return Ok(Some(loss).filter(|loss| loss.is_large()));
             }
         }
     }
@@ -123,6 +119,14 @@ impl Endpoint {
 /// Bounds of the ids of chunks, of which the note plugin makes many for each note. They are not documents of a person.
 const CHUNKS: [&str; 2] = ["h:", "h;"];
 
+/// Chooses the bodies of winners that are not chunks.
+fn winners_of_people() -> SelectBodies {
+    Box::new(|document| match is_chunk(&document.id) {
+        true => Vec::new(),
+        false => document.tree.winner().map(|leaf| leaf.revision.clone()).into_iter().collect(),
+    })
+}
+
 fn is_chunk(id: &DocumentId) -> bool {
     id.as_str().starts_with(CHUNKS[0])
 }
@@ -130,7 +134,7 @@ fn is_chunk(id: &DocumentId) -> bool {
 /// Numbers of documents that changed in the period.
 #[derive(Default)]
 struct Counts {
-    /// Documents that existed at its begin.
+    /// Documents that existed at its start.
     existed: u64,
     /// Documents that are not deleted now.
     live_now: u64,

@@ -12,7 +12,7 @@ use feedsync_store::{
 };
 
 use crate::documents::{
-    DocumentsError, DocumentsWriter, Edits, NewDocument, StoredAttachment, leaves,
+    DocumentsError, DocumentsWriter, Edits, NewDocument, StoredAttachment, leaves, store_anew,
 };
 
 /// Number of documents that are examined and written at once.
@@ -99,10 +99,7 @@ impl DocumentsWriter {
             };
             self.restore_batch(database, request, documents, &mut summary).await?;
             range = match (asked, last) {
-                (PastRange::Ids(ids), Some(last)) => {
-                    let place = ids.iter().position(|id| *id == last).map_or(0, |at| at + 1);
-                    Some(PastRange::Ids(ids[place..].to_vec()))
-                }
+                (asked @ PastRange::Ids(_), Some(last)) => Some(asked.rest(last)),
                 (PastRange::Ids(_), None) => next_range(&mut rest, None),
                 (PastRange::After { .. }, Some(last)) => next_range(&mut rest, Some(last)),
                 (PastRange::After { .. }, None) => None,
@@ -271,12 +268,11 @@ async fn restoration(
 ) -> Result<Result<NewDocument, Refusal>, StoreError> {
     let (mut followed, mut attachments) = (BTreeMap::new(), Vec::new());
     for attachment in &*was.body.attachments {
-        let Attachment { name: of, content_type, digest, length, .. } = attachment.clone();
-        let Some(bytes) = databases.attachment(name, &digest).await? else {
+        let Attachment { name: of, content_type, digest, .. } = attachment.clone();
+        let Some(length) = store_anew(databases, name, &digest).await? else {
             let reason = format_args!("The attachment {of} of {id} is no longer stored");
             return Ok(Err(RefusalKind::NotFound.with_reason(reason)));
         };
-        databases.put_attachment(name, &digest, bytes).await?;
         followed.insert(of.clone(), StoredAttachment { digest: digest.clone(), length });
         attachments.push(SentAttachment {
             name: of,

@@ -173,6 +173,10 @@ pub fn a_history_that_is_switched_off_is_removed(open: Constructor<impl Database
         assert_eq!(after.past.bytes, 0);
         let trees = schedule.bytes_of_trees(store);
         assert_eq!(after.bytes, trees);
+        // Names of users are part of what only the history kept.
+        for id in Schedule::ids() {
+            assert_eq!(wait(store.leaf_origins(&name, &id)).expect("the leaves"), []);
+        }
         wait(store.sweep_attachments(Some(&name), Moment::MAX)).expect("they are swept");
         schedule.only_named_attachments_are_stored(store);
         schedule.remove(store);

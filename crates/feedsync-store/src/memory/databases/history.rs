@@ -76,6 +76,10 @@ impl PastDocuments for MemoryStore {
             due.sort();
             due.truncate(most);
             due.iter().for_each(|position| contents.remove_ended(position.body));
+            if due.len() < most && !contents.database.keeps_history() {
+                // Nobody asks any more who wrote the present revisions.
+                contents.origins.clear();
+            }
             Ok(due.len() == most)
         })
     }

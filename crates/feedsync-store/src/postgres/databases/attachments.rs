@@ -75,7 +75,7 @@ pub(super) const IS_REFERENCED: &str = "
                              WHERE e.database = u.database AND e.number = u.number) IS NOT TRUE
                      LIMIT 1)) IS NOT NULL FROM databases d WHERE d.name = $1";
 
-/// Whether a body of a database that a tree names has an attachment.
+/// Whether a body in a revision tree names an attachment; bodies that only the history keeps do not count.
 pub(super) async fn is_referenced(
     client: &Client,
     name: &DatabaseName,

@@ -51,6 +51,9 @@ pub(super) const ENDED_AFTER: &str = select_ended!("number > $2 ORDER BY number 
 pub(super) const ORIGINS_AFTER: &str = "SELECT number, since, author FROM body_origins
     WHERE database = $1 AND number > $2 ORDER BY number LIMIT $3";
 
+pub(super) const REMOVE_ORIGINS: &str = "DELETE FROM body_origins WHERE database = $1 AND number IN
+    (SELECT number FROM body_origins WHERE database = $1 ORDER BY number LIMIT $2)";
+
 #[async_trait]
 impl PastDocuments for PostgresStore {
     async fn documents_at(
@@ -327,7 +330,14 @@ async fn expire(
     if database_row.database != before {
         rows::write(transaction, &database_row).await?;
     }
-    Ok(rows.len() == most || piece.len() < rows.len())
+    let is_more = rows.len() == most || piece.len() < rows.len();
+    if is_more || database_row.database.keeps_history() {
+        return Ok(is_more);
+    }
+    // Nobody asks any more who wrote the present revisions.
+    let statement = transaction.prepare_cached(REMOVE_ORIGINS).await?;
+    let removed = transaction.execute(&statement, &[&database_row.id, &limit]).await?;
+    Ok(removed > 0)
 }
 
 /// The writes that made bodies, ascending, after one.

@@ -52,6 +52,7 @@ pub(super) const ENDED_OF: &str = concat!(
     ended_columns!(),
     " FROM ended_revisions t
        WHERE t.database = $1 AND t.head = w.head AND t.digest = w.digest AND t.ended > $4
+         AND coalesce(t.since, 0) <= $4
       OFFSET 0) e"
 );
 

@@ -14,7 +14,7 @@ use super::indexes::{self as index_rows, ASCENDING, DESCENDING, OF_DATABASE, WIT
 use super::pages::{IN_ORDER, by_id_sql};
 use super::past_batch::FORGET;
 use super::past_documents::{
-    ENDED_AFTER, FIRST_ENDED, LATEST_ENDED, LATEST_ENDED_OF, ORIGINS_AFTER,
+    ENDED_AFTER, FIRST_ENDED, LATEST_ENDED, LATEST_ENDED_OF, ORIGINS_AFTER, REMOVE_ORIGINS,
 };
 use super::past_rows::{ENDED_OF, HOLD, ORIGINS, REMOVE_ENDED};
 use super::sweep::REMOVE_INDEX_ROWS;
@@ -127,6 +127,7 @@ fn everything_is_read_along_an_index() {
             "1, 2, 9, 3, 4, 'a', 'x'",
         ),
         (ORIGINS_AFTER, "bigint, bigint, bigint", "1, 2, 3"),
+        (REMOVE_ORIGINS, "bigint, bigint", "1, 3"),
         (ORIGINS, "bigint, bigint[]", "1, '{1,2}'"),
         (HOLD, "bigint, bigint[]", "1, '{1,2}'"),
         (REMOVE_ENDED, "bigint, bigint[]", "1, '{1,2}'"),
