@@ -93,6 +93,12 @@ fn one_command_makes_a_vault_that_two_devices_use_over_https() {
     if has("curl") {
         let curl = Command::new("curl").args(["-sS", url]).output().unwrap();
         assert_eq!(curl.status.code(), Some(60), "the certificate is trusted without a reason");
+        // A device gets the certificate from the hub, without trusting it yet, and compares the fingerprint.
+        let served = url.replace("/couch", "/authority.crt");
+        let served = Command::new("curl").args(["-sSfk", &served]).output().unwrap().stdout;
+        let fingerprint = feedsync_store::Digest::of(&served).to_string();
+        let shown = trust["fingerprint"].as_str().unwrap().replace(':', "").to_lowercase();
+        assert_eq!(fingerprint, shown);
         let authority = authority.to_str().unwrap();
         let healthy = url.replace("/couch", "/healthz");
         output("curl", &["-sSf", "--cacert", authority, &healthy], &place.path("hub"));

@@ -81,7 +81,7 @@ pub enum DocumentsError {
 }
 
 /// Number of databases in one page.
-const PAGE: usize = 1_000;
+pub(crate) const PAGE: usize = 1_000;
 
 /// Number of documents that are compacted at once.
 const COMPACTION_BATCH: usize = 500;
@@ -241,23 +241,23 @@ async fn stored_elsewhere(
         if !brought.contains(digest) && !databases.is_attachment_referenced(name, digest).await? {
             continue;
         }
-        if let Some(length) = store_anew(databases, name, digest).await? {
+        if let Some(length) = store_anew(databases, (name, name), digest).await? {
             elsewhere.insert(digest.clone(), length);
         }
     }
     Ok(elsewhere)
 }
 
-/// Stores an attachment again, so that no sweep removes it before a document names it; returns its length, or `None` if it is
-/// not stored.
+/// Stores an attachment of a database again, or in another database, so that no sweep removes it before a document names it.
+/// Returns its length, or `None` if it is not stored.
 async fn store_anew(
     databases: &dyn Databases,
-    name: &DatabaseName,
+    (from, to): (&DatabaseName, &DatabaseName),
     digest: &AttachmentDigest,
 ) -> Result<Option<u64>, StoreError> {
-    let Some(bytes) = databases.attachment(name, digest).await? else { return Ok(None) };
+    let Some(bytes) = databases.attachment(from, digest).await? else { return Ok(None) };
     let length = bytes.len() as u64;
-    Ok(databases.put_attachment(name, digest, bytes).await?.then_some(length))
+    Ok(databases.put_attachment(to, digest, bytes).await?.then_some(length))
 }
 
 /// Returns the refusal of content whose digest is that of different stored content. The two could not be told

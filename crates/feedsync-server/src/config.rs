@@ -103,6 +103,9 @@ settings! {
         certificate: Option<PathBuf> as Optional<File> = None;
         /// PEM file with the private key of the certificate.
         key: Option<PathBuf> as Optional<File> = None;
+        /// PEM file with the certificate of the authority that signed `certificate`, if devices do not trust it yet. The hub serves
+        /// it at `/authority.crt`, so that they can install it. `feedsync serve --vault` sets it where the hub makes its certificate.
+        authority: Option<PathBuf> as Optional<File> = None;
         /// Host names for which `feedsync serve` gets a certificate from an authority that speaks ACME, and renews it. The
         /// authority connects to port 443 of each name, which must lead to this hub. With this setting, you agree to the
         /// terms of the authority. The hub accepts requests for these names.

@@ -4,6 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+use axum::body::Bytes;
 use feedsync_aggregator::Newsreading;
 use feedsync_endpoint::Endpoint;
 use feedsync_endpoint::documents::replication::Replicator;
@@ -13,6 +14,7 @@ use tokio::sync::{Mutex, OnceCell, Semaphore, watch};
 
 use crate::access::Access;
 use crate::access::assertions::AssertionKeys;
+use crate::authority;
 use crate::collections::live::Live;
 use crate::config::Config;
 use crate::configuration::Switch;
@@ -134,6 +136,8 @@ pub(crate) struct Shared {
     pub(crate) local_proof: Option<LocalProof>,
     /// Files of the package for web pages.
     pub(crate) web_package: WebPackage,
+    /// Certificate of the authority that signed the one of the hub, in DER.
+    pub(crate) authority: Option<Bytes>,
     /// Shared readers of followed collections.
     pub(crate) live: Live,
     /// Becomes true once the hub stops; streams without an end then end.
@@ -181,6 +185,7 @@ impl Hub {
             collections: Arc::default(),
             newsreading,
             local_proof,
+            authority: authority::load(config.tls.authority.as_deref()),
             web_package: WebPackage::load(config.web_package.as_deref()),
             live: Live::new(endpoint.clone(), stopping.clone()),
             endpoint,

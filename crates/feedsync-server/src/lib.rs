@@ -10,6 +10,7 @@
 //! not grow with a collection, and the number of large responses in memory is limited.
 
 mod access;
+mod authority;
 mod collections;
 mod config;
 pub mod configuration;

@@ -19,7 +19,7 @@ use crate::collections::{
 use crate::http::paths;
 use crate::hub::Hub;
 use crate::operations::{health, limits, metrics};
-use crate::{couch, logs, pages, readers, web_package};
+use crate::{authority, couch, logs, pages, readers, web_package};
 
 /// One address.
 pub(crate) struct Route {
@@ -132,9 +132,15 @@ pub(crate) fn table() -> Vec<Route> {
             &[(Method::GET, Read)],
         ),
         route("/pages/assets/{name}", get(pages::assets::read), &[(Method::GET, Public)]),
+        route("/authority.crt", get(authority::read), &[(Method::GET, Public)]),
         route("/bitsy/{*path}", get(web_package::read), &[(Method::GET, Public)]),
         route("/pages/remotes", get(pages::remotes::read), &[(Method::GET, Resource)]),
         route("/pages/databases", get(pages::databases::read), &[(Method::GET, SignedIn)]),
+        route(
+            "/pages/dropped",
+            get(pages::databases::dropped::read).post(pages::databases::dropped::change),
+            &[(Method::GET, SignedIn), (Method::POST, SignedIn)],
+        ),
         route("/pages/database", get(pages::databases::database::read), &[(Method::GET, SignedIn)]),
         route(
             "/pages/history",

@@ -6,6 +6,7 @@
 
 mod contract;
 mod decision;
+mod dropped;
 mod history;
 #[cfg(feature = "queries")]
 pub(crate) mod indexing;
@@ -28,6 +29,7 @@ pub(crate) use decision::WriteEffect;
 pub use decision::{
     DecideDocuments, DocumentEntry, DocumentRequest, DocumentWrite, DocumentsSnapshot, StoredBody,
 };
+pub use dropped::Dropped;
 pub(crate) use history::PastLeaf;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub(crate) use history::expired_piece;
@@ -81,6 +83,8 @@ pub struct Database {
     pub history: History,
     /// State of the history.
     pub past: HistoryState,
+    /// How it was dropped, if it is kept only for its history.
+    pub dropped: Option<Dropped>,
 }
 
 /// A change of a database's settings.
@@ -125,6 +129,7 @@ impl Database {
             superseded: 0,
             history: History::Off,
             past: HistoryState::default(),
+            dropped: None,
         }
     }
 

@@ -1,12 +1,14 @@
 //! `feedsync database`
 
 mod at;
+mod drop;
 mod history;
 mod list;
 mod past_time;
 mod replicate;
 mod restore;
 mod set;
+mod undrop;
 
 use clap::Subcommand;
 use feedsync_couch::DatabaseName;
@@ -32,6 +34,8 @@ pub(crate) enum Database {
     History(history::History),
     At(at::At),
     Restore(restore::Restore),
+    Drop(drop::Drop),
+    Undrop(undrop::Undrop),
 }
 
 impl Database {
@@ -43,6 +47,8 @@ impl Database {
             Self::History(command) => command.run(context).await,
             Self::At(command) => command.run(context).await,
             Self::Restore(command) => command.run(context).await,
+            Self::Drop(command) => command.run(context).await,
+            Self::Undrop(command) => command.run(context).await,
         }
     }
 }
@@ -53,6 +59,7 @@ async fn find(
     name: &DatabaseName,
 ) -> Result<feedsync_store::Database, Failure> {
     let found = home.endpoint.databases().database(name).await?;
+    let found = found.filter(|database| database.dropped.is_none());
     let missing = || Failure::not_found(format!("{}: there is no database {name}", home.place));
     found.ok_or_else(|| missing().hint(see_all("database list")))
 }

@@ -109,3 +109,56 @@ fn a_database_is_shown_and_brought_back_as_it_was() {
     desk.run(&["database", "history", "plans"]).fails(3, "plans keeps no history");
     desk.run(&["database", "at", "plans", "--time", "0s"]).fails(3, "plans keeps no history");
 }
+
+#[test]
+fn a_dropped_database_comes_back_or_is_forgotten() {
+    if !has("curl") {
+        return;
+    }
+    let place = TestDirectory::new();
+    let desk = place.desk("desk");
+    let hub = Hub::start(&place, "desk");
+    let create = || {
+        assert_eq!(ask(&hub, "PUT", "plans", &Value::Null)["ok"], true);
+        desk.ok(&["database", "set", "plans", "--history", "30d"]);
+    };
+    let dropped = || desk.json(&["database", "undrop"]).as_array().unwrap().len();
+    create();
+    write(&hub, "milk", "two litres");
+    assert_eq!(desk.ok(&["database", "undrop"]).trim(), "there is no dropped database");
+    desk.run(&["database", "drop", "plans"]).fails(2, "undrop brings it back for 30d");
+    desk.run(&["database", "drop", "none", "--yes"]).fails(3, "there is no database none");
+    desk.run(&["database", "undrop", "plans"]).fails(3, "no dropped database plans is kept");
+    assert_eq!(desk.json(&["database", "drop", "plans", "--yes"])["kept"], true);
+    assert_eq!(ask(&hub, "GET", "plans/milk", &Value::Null)["error"], "not_found");
+    assert_eq!(desk.json(&["database", "list"]), json!([]));
+    let listed = desk.json(&["database", "undrop"]);
+    assert_eq!((&listed[0]["name"], &listed[0]["documents"]), (&json!("plans"), &json!(1)));
+    assert!(desk.ok(&["database", "undrop"]).contains("30d"));
+    let back = desk.ok(&["database", "undrop", "plans"]);
+    assert_eq!(back.trim(), "plans is back with 1 document");
+    assert_eq!((text(&hub, "milk"), dropped()), (json!("two litres"), 0));
+
+    // A device drops the database and creates it again.
+    let time = quiet_moment();
+    assert_eq!(ask(&hub, "DELETE", "plans", &Value::Null)["ok"], true);
+    create();
+    write(&hub, "tea", "green");
+    let run = desk.run(&["database", "undrop", "plans"]);
+    run.fails(1, "there is a new database plans");
+    let then = desk.json(&["database", "at", "plans", "--time", &time]);
+    assert_eq!((then.as_array().unwrap().len(), &then[0]["id"]), (1, &json!("milk")));
+    let restore = ["database", "restore", "plans"];
+    let planned = desk.json(&[&restore[..], &["--at", &time, "--dry-run"]].concat());
+    assert_eq!((&planned["restored"], &planned["newer"]), (&json!(1), &json!(1)));
+    let done = desk.json(&[&restore[..], &["--dropped", "--yes"]].concat());
+    assert_eq!((&done["restored"], &done["newer"]), (&json!(1), &json!(1)));
+    assert_eq!((text(&hub, "milk"), text(&hub, "tea")), (json!("two litres"), json!("green")));
+    desk.run(&restore).fails(2, "--at");
+
+    let run = desk.run(&["database", "drop", "plans", "--forget"]);
+    run.fails(2, "1 former database of that name; nothing of it is kept");
+    assert_eq!(desk.json(&["database", "drop", "plans", "--forget", "--yes"])["kept"], false);
+    assert_eq!((dropped(), desk.json(&["database", "list"])), (0, json!([])));
+    desk.run(&["database", "restore", "plans", "--dropped"]).fails(3, "there is no database plans");
+}

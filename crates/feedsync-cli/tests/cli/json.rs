@@ -86,6 +86,8 @@ const LINES: &[(&str, &str)] = &[
     ("database history", "vault"),
     ("database at", "vault --time 0s"),
     ("database restore", "vault --at 0s --dry-run"),
+    ("database undrop", ""),
+    ("database drop", "vault --yes"),
     ("store backup", "backup.db"),
     ("store doctor", ""),
     ("store purge", "notes"),

@@ -2,6 +2,7 @@
 
 mod attachments;
 mod compaction;
+mod dropped;
 mod history;
 mod validation;
 mod views;

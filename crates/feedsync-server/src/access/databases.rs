@@ -12,7 +12,7 @@ use feedsync_endpoint::bridge::BridgeStatus;
 use feedsync_endpoint::documents::history::{RestoreError, RestoreRequest, RestoreSummary};
 use feedsync_endpoint::documents::validation::Author;
 use feedsync_endpoint::documents::{DocumentsError, Edits, NewDocument, Written};
-use feedsync_store::{Database, Role, StoreError};
+use feedsync_store::{Database, Dropped, Moment, Role, StoreError};
 
 use crate::access::Principal;
 use crate::access::call::Call;
@@ -34,6 +34,10 @@ pub(crate) async fn may_access(
     database: &Database,
     need: Need,
 ) -> Result<bool, StoreError> {
+    // A database that was dropped is for nobody. Those who may read its history get it by its former name.
+    if database.dropped.is_some() {
+        return Ok(false);
+    }
     let is_administrator = principal.administers();
     // Documents of replications contain credentials, and the hub sends requests to the addresses in them.
     if is_administrator || database.name.is_system() {
@@ -48,6 +52,33 @@ pub(crate) async fn may_access(
         }
         BridgeStatus::Closed => false,
     })
+}
+
+/// Whether a principal had this access to a database that was dropped.
+pub(crate) async fn may_access_dropped(
+    endpoint: &Endpoint,
+    principal: &Principal,
+    kept: &Database,
+    need: Need,
+) -> Result<bool, StoreError> {
+    let Some(Dropped { name, .. }) = &kept.dropped else { return Ok(false) };
+    let before = Database { name: name.clone(), dropped: None, ..kept.clone() };
+    may_access(endpoint, principal, &before, need).await
+}
+
+/// The database that had the name of a database at a moment, if the principal may use both.
+pub(crate) async fn database_at(
+    endpoint: &Endpoint,
+    principal: &Principal,
+    database: &Database,
+    moment: Moment,
+) -> Result<Option<Database>, StoreError> {
+    let found = endpoint.database_at(&database.name, moment).await?;
+    let Some(source) = found.filter(|source| source.epoch != database.epoch) else {
+        return Ok(Some(database.clone()));
+    };
+    let may_use = may_access_dropped(endpoint, principal, &source, Need::Use).await?;
+    Ok(Some(source).filter(|_| may_use))
 }
 
 /// The principal as functions see it.
@@ -90,9 +121,12 @@ pub(crate) async fn restore_documents(
     database: &Database,
     request: &RestoreRequest,
 ) -> Result<RestoreSummary, RestoreError> {
+    let source = database_at(&hub.endpoint, principal, database, request.moment).await?;
+    let source = source.ok_or(RestoreError::Unknown { since: database.past.since })?;
     let may_design = may_access(&hub.endpoint, principal, database, Need::Administer).await?;
     let endpoint = call.endpoint_of(hub, principal.user().cloned());
-    endpoint.documents_writer(author(principal, may_design)).restore(database, request).await
+    let writer = endpoint.documents_writer(author(principal, may_design));
+    writer.restore(database, &source, request).await
 }
 
 fn is_admitted(principal: &Principal, security: Option<&str>, need: Need) -> bool {

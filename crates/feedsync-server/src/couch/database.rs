@@ -10,6 +10,7 @@ use feedsync_couch::{
     Submission, integer, quoted, requested_revisions,
 };
 use feedsync_endpoint::bridge::names_collection;
+use feedsync_endpoint::documents::history::is_dropped_name;
 use feedsync_endpoint::documents::{Edits, purge_documents, sequence};
 use feedsync_endpoint::{is_name_allowed, is_reserved};
 use feedsync_store::{
@@ -110,7 +111,7 @@ pub(super) async fn create_for(
 async fn is_free(hub: &Hub, principal: &Principal, name: &DatabaseName) -> Result<bool, Failure> {
     // The database of users is there, even before its first use.
     let is_of_another = user_databases::is_of_another(hub, principal, name);
-    if name.as_str() == DatabaseName::USERS || is_of_another {
+    if name.as_str() == DatabaseName::USERS || is_of_another || is_dropped_name(name) {
         return Ok(false);
     }
     let Ok(name) = CollectionName::new(name.as_str()) else {
@@ -128,7 +129,8 @@ async fn drop_it(asked: &CouchRequest, name: &DatabaseName) -> Result<Response, 
     }
     let database = asked.alone(name, "remove the collection instead").await?;
     users::check_droppable(name)?;
-    asked.databases.drop_database(name, database.epoch).await?;
+    let user = asked.principal.user().map(|user| user.as_str().into());
+    asked.hub.endpoint.drop_database(&database, user).await?;
     sweep(asked);
     Ok(done(StatusCode::OK))
 }

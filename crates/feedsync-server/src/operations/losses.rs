@@ -8,7 +8,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use feedsync_couch::DatabaseName;
-use feedsync_store::StoreError;
+use feedsync_endpoint::documents::history::MassLoss;
+use feedsync_store::{Database, StoreError};
 use tokio::time::interval;
 
 use crate::hub::Hub;
@@ -43,10 +44,7 @@ async fn examine(hub: &Hub, known: &mut BTreeSet<DatabaseName>) -> Result<(), St
             // A database may be dropped meanwhile.
             let Ok(Some(loss)) = loss else { continue };
             if !known.contains(&database.name) {
-                tracing::warn!(
-                    database = %database.name, lost = loss.lost, existed = loss.existed,
-                    "a large part of the documents was deleted within an hour; `feedsync database restore` brings them back"
-                );
+                report(database, loss);
             }
             found.insert(database.name.clone());
         }
@@ -55,5 +53,18 @@ async fn examine(hub: &Hub, known: &mut BTreeSet<DatabaseName>) -> Result<(), St
             *known = found;
             return Ok(());
         }
+    }
+}
+
+fn report(database: &Database, MassLoss { lost, existed }: MassLoss) {
+    match &database.dropped {
+        Some(dropped) => tracing::warn!(
+            database = %dropped.name, documents = lost, by = dropped.author.as_deref(),
+            "a database was dropped; `feedsync database undrop` brings it back"
+        ),
+        None => tracing::warn!(
+            database = %database.name, lost, existed,
+            "a large part of the documents was deleted within an hour; `feedsync database restore` brings them back"
+        ),
     }
 }

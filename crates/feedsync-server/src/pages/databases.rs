@@ -2,6 +2,7 @@
 
 pub(crate) mod database;
 pub(crate) mod document;
+pub(crate) mod dropped;
 pub(crate) mod history;
 mod json_text;
 mod leaves;
@@ -35,6 +36,8 @@ struct DatabasesPage {
     /// Address of the next page.
     next: Option<String>,
     replications: Vec<Replication>,
+    /// Number of dropped databases that the user may bring back.
+    dropped: usize,
     /// Address at which programs find the databases.
     address: String,
 }
@@ -89,8 +92,9 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         true => replications(&asked.hub),
         false => Vec::new(),
     };
+    let dropped = asked.dropped(&asked.call.principal).await?.len();
     let address = asked.call.base.url(crate::http::paths::DATABASES);
-    let shown = DatabasesPage { rows, next, replications, address, frame };
+    let shown = DatabasesPage { rows, next, replications, dropped, address, frame };
     page(permit, &asked.call, StatusCode::OK, move || shown).await
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use axum::body::Body;
-use feedsync_server::{Config, Limits, rights, router};
+use feedsync_server::{Config, Limits, Tls, rights, router};
 use http::{Method, Response, StatusCode};
 use tower::ServiceExt as _;
 
@@ -78,7 +78,9 @@ async fn world() -> (World, String) {
     // The hub reads the package when it is made.
     let package = crate::web_package::package();
     let web_package = Some(package.path().to_owned());
-    let config = Config { limits, web_package, ..Config::default() };
+    let (authority, _) = crate::authority::file(package.path());
+    let tls = Tls { authority: Some(authority), ..Tls::default() };
+    let config = Config { limits, web_package, tls, ..Config::default() };
     world.router = router(world.endpoint.clone(), config);
     let token = bearer(&world.access("root").await);
     let send = async |method: Method, path: &str, headers: &[(&str, &str)], body: &str| {

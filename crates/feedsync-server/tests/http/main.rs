@@ -3,6 +3,7 @@
 mod access;
 mod answers;
 mod attacks;
+mod authority;
 mod basis;
 mod blobs;
 mod browser_policy;
@@ -35,6 +36,7 @@ mod outlines;
 mod pages;
 mod pages_conflicts;
 mod pages_databases;
+mod pages_dropped;
 mod pages_history;
 mod pages_hostile;
 mod pages_people;

@@ -66,6 +66,7 @@ async fn every_page_is_html_under_a_strict_policy_and_names_its_files_for_ever()
         "/pages/collections/notes/people",
         "/pages/remotes",
         "/pages/databases",
+        "/pages/dropped",
         "/pages/database?name=none",
         "/pages/history?name=none",
         "/pages/login",

@@ -13,7 +13,12 @@ use crate::visitor::{Visitor, hidden, html};
 const HISTORY: &str = "/pages/history?name=plans";
 
 /// Status and JSON of a request to databases by a user.
-async fn ask(world: &World, user: &str, call: (Method, &str), body: Value) -> (u16, Value) {
+pub(crate) async fn ask(
+    world: &World,
+    user: &str,
+    call: (Method, &str),
+    body: Value,
+) -> (u16, Value) {
     let authorization = basic(user, SECRET);
     let headers = [("authorization", &*authorization), ("content-type", "application/json")];
     let body = if body.is_null() { String::new() } else { body.to_string() };
@@ -24,14 +29,14 @@ async fn ask(world: &World, user: &str, call: (Method, &str), body: Value) -> (u
 }
 
 /// The text of a document; `None` if it is not there.
-async fn text(world: &World, id: &str) -> Option<String> {
+pub(crate) async fn text(world: &World, id: &str) -> Option<String> {
     let path = format!("/plans/{id}");
     let (_, document) = ask(world, "owen", (Method::GET, &path), Value::Null).await;
     document["text"].as_str().map(str::to_owned)
 }
 
 /// Writes a new text of a document, or deletes it.
-async fn write(world: &World, id: &str, text: Option<&str>) {
+pub(crate) async fn write(world: &World, id: &str, text: Option<&str>) {
     let path = format!("/plans/{id}");
     let (_, before) = ask(world, "owen", (Method::GET, &path), Value::Null).await;
     let mut document = json!({ "text": text, "_deleted": text.is_none() });
@@ -42,7 +47,7 @@ async fn write(world: &World, id: &str, text: Option<&str>) {
 }
 
 /// A hub on which `owen` has the database `plans`, of which `eddy` is a member, and which keeps its history.
-async fn kept() -> World {
+pub(crate) async fn kept() -> World {
     let world = world().await;
     assert_eq!(ask(&world, "owen", (Method::PUT, "/plans"), Value::Null).await.0, 201);
     let group = |names: Value| json!({ "names": names, "roles": [] });

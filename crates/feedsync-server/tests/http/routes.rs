@@ -29,6 +29,7 @@ async fn every_route_answers_its_methods_and_names_them() {
         ("/metrics".to_owned(), "GET, HEAD, OPTIONS"),
         ("/pages/remotes".to_owned(), "GET, HEAD, OPTIONS"),
         ("/pages/databases".to_owned(), "GET, HEAD, OPTIONS"),
+        ("/pages/dropped".to_owned(), "GET, HEAD, OPTIONS, POST"),
         ("/pages/database?name=plans".to_owned(), "GET, HEAD, OPTIONS"),
         ("/pages/history?name=plans".to_owned(), "GET, HEAD, OPTIONS, POST"),
         ("/pages/document?name=plans&id=a".to_owned(), "GET, HEAD, OPTIONS, POST"),

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use feedsync_couch::{BodyRef, Content, DatabaseName, DocumentId, Revision};
 
-use super::{Database, StoredBody, StoredDocument};
+use super::{Database, Dropped, StoredBody, StoredDocument};
 use crate::error::StoreError;
-use crate::order::Moment;
+use crate::order::{Epoch, Moment};
 
 /// The usual period of a history, in seconds: 30 days.
 pub const HISTORY_SECONDS: u64 = 2_592_000;
@@ -184,6 +184,16 @@ pub trait PastDocuments: Send + Sync + 'static {
         name: &DatabaseName,
         id: &DocumentId,
     ) -> Result<Vec<(Revision, WriteOrigin)>, StoreError>;
+
+    /// Gives a database another name, and records whether it was dropped. Nothing else of it changes, its epoch included.
+    /// Returns whether that was done: it is not if the new name is taken.
+    async fn rename_database(
+        &self,
+        name: &DatabaseName,
+        epoch: Epoch,
+        to: &DatabaseName,
+        dropped: Option<Dropped>,
+    ) -> Result<bool, StoreError>;
 
     /// Removes revisions that ended at or before a moment, with bodies that no tree names, up to a number; all of them
     /// if no history is kept. From now on only the state of later moments is known. Returns whether there is more.

@@ -6,10 +6,10 @@ use feedsync_couch::{DatabaseName, DocumentId, Revision};
 use super::ItemsOnly;
 use super::databases::none;
 use crate::database::{
-    EndedPosition, EndedRevision, PastDocuments, PastPage, PastRange, WriteOrigin,
+    Dropped, EndedPosition, EndedRevision, PastDocuments, PastPage, PastRange, WriteOrigin,
 };
 use crate::error::StoreError;
-use crate::order::Moment;
+use crate::order::{Epoch, Moment};
 
 #[async_trait]
 impl<S: ItemsOnly> PastDocuments for S {
@@ -38,6 +38,16 @@ impl<S: ItemsOnly> PastDocuments for S {
         name: &DatabaseName,
         _: &DocumentId,
     ) -> Result<Vec<(Revision, WriteOrigin)>, StoreError> {
+        Err(none(name))
+    }
+
+    async fn rename_database(
+        &self,
+        name: &DatabaseName,
+        _: Epoch,
+        _: &DatabaseName,
+        _: Option<Dropped>,
+    ) -> Result<bool, StoreError> {
         Err(none(name))
     }
 

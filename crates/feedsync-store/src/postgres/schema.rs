@@ -43,6 +43,8 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     Migration { sql: include_str!("migrations/011.sql"), oldest_compatible: 11 },
     // An older node would remove bodies that a history keeps.
     Migration { sql: include_str!("migrations/012.sql"), oldest_compatible: 12 },
+    // An older node would show databases that were dropped.
+    Migration { sql: include_str!("migrations/013.sql"), oldest_compatible: 13 },
 ];
 
 /// Key of the lock under which a store is founded, migrated and settled, and which writes share: "feedsync".

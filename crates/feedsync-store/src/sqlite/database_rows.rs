@@ -1,13 +1,14 @@
 //! Rows of databases and of their documents.
 
 use feedsync_couch::{BodyRef, DatabaseName, DocumentId, Tree, without_user};
+use rusqlite::types::ValueRef;
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _, Row, params};
 
 use super::rows::parsed;
 use super::view_removal::drop_views;
 use crate::collection::Collection;
 use crate::columns::{damaged, moment};
-use crate::database::{Database, History, HistoryState, StoredDocument};
+use crate::database::{Database, Dropped, History, HistoryState, StoredDocument};
 use crate::error::StoreError;
 use crate::name::{CollectionName, UserName};
 use crate::order::{ChangeNumber, Epoch};
@@ -17,7 +18,7 @@ macro_rules! select_databases {
         concat!(
             "SELECT id, name, epoch_began, epoch_tail, created, last, next_body, documents, deleted, purges, \
              revisions_kept, security, bytes, superseded, indexes, index_version, history_seconds, \
-             history_since, history_last, history_bytes FROM databases ",
+             history_since, history_last, history_bytes, dropped_name, dropped_at, dropped_by FROM databases ",
             $rest
         )
     };
@@ -94,6 +95,14 @@ fn database_row(row: &Row<'_>) -> Result<DatabaseRow, StoreError> {
             last: moment(row.get(18)?),
             bytes: count(19)?,
         },
+        dropped: match row.get_ref(20)? {
+            ValueRef::Null => None,
+            _ => Some(Dropped {
+                name: parsed(row, 20)?,
+                moment: moment(row.get(21)?),
+                author: row.get(22)?,
+            }),
+        },
     };
     let indexing = Indexing { count: count(14)?, version: row.get(15)? };
     Ok(DatabaseRow { id: row.get(0)?, next_body: count(6)?, database, indexing })
@@ -108,8 +117,9 @@ pub(super) fn insert(
     connection
         .prepare_cached(
             "INSERT INTO databases (name, epoch_began, epoch_tail, created, last, next_body, documents, deleted,
-                                    purges, revisions_kept, security, bytes, superseded, index_version)
-             VALUES (?1, ?2, ?3, ?4, 0, 1, 0, 0, 0, ?5, ?6, 0, 0, ?7)",
+                                    purges, revisions_kept, security, bytes, superseded, index_version,
+                                    dropped_name, dropped_at, dropped_by)
+             VALUES (?1, ?2, ?3, ?4, 0, 1, 0, 0, 0, ?5, ?6, 0, 0, ?7, ?8, ?9, ?10)",
         )?
         .execute(params![
             database.name.as_str(),
@@ -119,7 +129,28 @@ pub(super) fn insert(
             database.revisions_kept as i64,
             database.security,
             index_version,
+            database.dropped.as_ref().map(|dropped| dropped.name.as_str()),
+            database.dropped.as_ref().map(|dropped| dropped.moment),
+            database.dropped.as_ref().and_then(|dropped| dropped.author.as_deref()),
         ])?;
+    Ok(())
+}
+
+/// Gives a database another name, and records whether it was dropped.
+pub(super) fn rename(
+    connection: &Connection,
+    id: i64,
+    to: &DatabaseName,
+    dropped: Option<&Dropped>,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE databases SET name = ?2, dropped_name = ?3, dropped_at = ?4, dropped_by = ?5 WHERE id = ?1";
+    connection.prepare_cached(sql)?.execute(params![
+        id,
+        to.as_str(),
+        dropped.map(|dropped| dropped.name.as_str()),
+        dropped.map(|dropped| dropped.moment),
+        dropped.and_then(|dropped| dropped.author.as_deref()),
+    ])?;
     Ok(())
 }
 

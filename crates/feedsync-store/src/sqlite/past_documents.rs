@@ -9,11 +9,11 @@ use super::database_rows::{self, DatabaseRow, Finder};
 use super::past_rows::{self, ended_columns};
 use super::{SqliteStore, rows};
 use crate::database::{
-    EndedPosition, EndedRevision, PageBudget, PastDocument, PastDocuments, PastLeaf, PastPage,
-    PastRange, StoredDocument, WriteOrigin, expired_piece,
+    Dropped, EndedPosition, EndedRevision, PageBudget, PastDocument, PastDocuments, PastLeaf,
+    PastPage, PastRange, StoredDocument, WriteOrigin, expired_piece,
 };
 use crate::error::StoreError;
-use crate::order::Moment;
+use crate::order::{Epoch, Moment};
 
 #[async_trait]
 impl PastDocuments for SqliteStore {
@@ -62,6 +62,34 @@ impl PastDocuments for SqliteStore {
                 Ok(origins)
             })
             .await
+    }
+
+    async fn rename_database(
+        &self,
+        name: &DatabaseName,
+        epoch: Epoch,
+        to: &DatabaseName,
+        dropped: Option<Dropped>,
+    ) -> Result<bool, StoreError> {
+        let (from, new) = (name.clone(), to.clone());
+        let is_renamed = self
+            .writer
+            .run_without_growth(move |connection| {
+                let DatabaseRow { id, database, .. } = database_rows::require(connection, &from)?;
+                database.require(epoch)?;
+                let is_free = database_rows::find(connection, &new)?.is_none();
+                if is_free {
+                    database_rows::rename(connection, id, &new, dropped.as_ref())?;
+                }
+                Ok(is_free)
+            })
+            .await?;
+        if is_renamed {
+            for name in [name, to] {
+                self.database_notifier.notify_subscribers(name);
+            }
+        }
+        Ok(is_renamed)
     }
 
     async fn expire_history(

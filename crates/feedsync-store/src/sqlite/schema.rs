@@ -27,6 +27,7 @@ pub(super) const SCHEMA: Schema = Schema {
         include_str!("migrations/013.sql"),
         include_str!("migrations/014.sql"),
         include_str!("migrations/015.sql"),
+        include_str!("migrations/016.sql"),
     ],
 };
 

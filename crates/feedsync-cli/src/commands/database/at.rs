@@ -45,8 +45,11 @@ pub(crate) struct At {
 impl At {
     pub(super) async fn run(self, context: &Context) -> Result<(), Failure> {
         let home = context.open().await?;
-        find(&home, &self.name).await?;
         let moment = self.time.moment(home.endpoint.environment().now());
+        let source = match home.endpoint.database_at(&self.name, moment).await? {
+            Some(source) => source,
+            None => find(&home, &self.name).await?,
+        };
         let mut array = JsonArray::default();
         let mut shown = 0;
         let mut range = match self.document.is_empty() {
@@ -55,7 +58,7 @@ impl At {
         };
         loop {
             let page =
-                home.endpoint.documents_at(&self.name, moment, range.clone(), PAGE_BYTES).await?;
+                home.endpoint.documents_at(&source.name, moment, range.clone(), PAGE_BYTES).await?;
             let (documents, last) = match page {
                 PastPage::Known { documents, last, .. } => (documents, last),
                 PastPage::Unknown { since } => return Err(unknown(context, &self.name, since)),

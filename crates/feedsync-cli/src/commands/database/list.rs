@@ -38,6 +38,7 @@ impl List {
                 break;
             }
         }
+        all.retain(|database| database.dropped.is_none());
         if context.json {
             return output::json(&all.iter().map(value).collect());
         }

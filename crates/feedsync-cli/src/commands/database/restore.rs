@@ -4,14 +4,14 @@ use clap::Args;
 use feedsync_couch::{DatabaseName, DocumentId};
 use feedsync_endpoint::documents::history::{RestoreError, RestoreRequest, RestoreSummary};
 use feedsync_endpoint::documents::validation::Author;
-use feedsync_store::Moment;
+use feedsync_store::{Database, Moment};
 use serde_json::json;
 
 use super::at::unknown;
 use super::find;
 use super::past_time::PastTime;
 use crate::confirm::confirm;
-use crate::context::Context;
+use crate::context::{Context, OpenEndpoint};
 use crate::failure::{Failure, warn};
 use crate::output::{self, progress::Progress, text};
 use crate::view;
@@ -21,21 +21,26 @@ Examples:
   feedsync database restore notes --at 2h --dry-run
   feedsync database restore notes --at '2026-11-20 12:00'
   feedsync database restore notes --at 1d --document groceries.md
+  feedsync database restore notes --dropped        # from the former database of that name
 ";
 
 /// Bring documents back to their state at a time
 ///
 /// The former content is written as new edits, which arrive at all devices like others. The present content becomes part of
 /// the history, so that a restore can be undone by another one. Documents that did not exist at the time stay,
-/// unless --delete-newer deletes them. Conflicts stay as they are.
+/// unless --delete-newer deletes them. Conflicts stay as they are. If another database had the name at that time, and kept a
+/// history, its documents are written into the present one.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Restore {
     /// Name of the database
     name: DatabaseName,
     /// The time: a period before now (2h, 3d), a date, or a time, both in UTC
-    #[arg(long, value_name = "TIME")]
-    at: PastTime,
+    #[arg(long, value_name = "TIME", required_unless_present = "dropped")]
+    at: Option<PastTime>,
+    /// The state of the last database of that name when it was dropped
+    #[arg(long, conflicts_with = "at")]
+    dropped: bool,
     /// Restore this document only (can be repeated)
     #[arg(long, value_name = "ID")]
     document: Vec<DocumentId>,
@@ -54,7 +59,7 @@ impl Restore {
     pub(super) async fn run(self, context: &Context) -> Result<(), Failure> {
         let home = context.open().await?;
         let database = find(&home, &self.name).await?;
-        let moment = self.at.moment(home.endpoint.environment().now());
+        let (source, moment) = self.source(context, &home, &database).await?;
         let request = |is_trial| RestoreRequest {
             moment,
             documents: Some(self.document.clone()).filter(|ids| !ids.is_empty()),
@@ -64,7 +69,7 @@ impl Restore {
         let writer = home.endpoint.documents_writer(Author::SERVER);
         let restore = async |is_trial| {
             let progress = Progress::spinner(if is_trial { "comparing" } else { "restoring" });
-            let restored = writer.restore(&database, &request(is_trial)).await;
+            let restored = writer.restore(&database, &source, &request(is_trial)).await;
             drop(progress);
             match restored {
                 Ok(summary) => Ok(summary),
@@ -84,6 +89,29 @@ impl Restore {
         }
         print(context, &done, "")?;
         if done.refused > 0 { Err(Failure::Faults) } else { Ok(()) }
+    }
+
+    /// The database that had the name then, and the moment.
+    async fn source(
+        &self,
+        context: &Context,
+        home: &OpenEndpoint,
+        database: &Database,
+    ) -> Result<(Database, Moment), Failure> {
+        let name = &self.name;
+        if let Some(at) = &self.at {
+            let moment = at.moment(home.endpoint.environment().now());
+            let found = home.endpoint.database_at(name, moment).await?;
+            return Ok((found.unwrap_or_else(|| database.clone()), moment));
+        }
+        let kept = home.endpoint.dropped_databases(name).await?.into_iter().next();
+        let dropped = kept.as_ref().and_then(|kept| kept.dropped.as_ref());
+        let moment = dropped.map(|dropped| dropped.moment.previous());
+        kept.zip(moment).ok_or_else(|| {
+            let undrop = context.command("database undrop");
+            Failure::not_found(format!("no dropped database {name} is kept"))
+                .hint(format!("to see the dropped databases: {undrop}"))
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal as _};
 use std::net::{IpAddr, SocketAddr};
 
-use feedsync_gateway::tls_interception::PermittedHost;
+use feedsync_gateway::tls_interception::{CertificateAuthority, PermittedHost};
 use feedsync_server::{Config, ServedCertificate, Serving};
 use serde_json::Value;
 use tokio::time::sleep;
@@ -165,6 +165,7 @@ fn certificate(context: &Context, config: &mut Config) -> Result<HubCertificate,
     let certificate = HubCertificate::open(&context.data, hosts.map_err(Failure::usage)?)?;
     let files = certificate.renew()?;
     config.tls.certificate = Some(files.certificate);
+    config.tls.authority = Some(CertificateAuthority::certificate_path(&context.data));
     config.tls.key = Some(files.key);
     Ok(certificate)
 }

@@ -54,9 +54,10 @@ Its name is \"{name}\". It is good for {hosts} only.
 Its fingerprint (SHA-256) is
   {fingerprint}
 
-Copy the file to each device, and compare the fingerprint that the device shows.
+A device gets it at https://ADDRESS:PORT/authority.crt of the hub, or as a copy of the file. The browser warns there, because it
+does not trust the hub yet. Compare the fingerprint that the device shows.
 
-  iPhone, iPad     open the file from a mail or from Files, then Settings > General > VPN & Device Management > install;
+  iPhone, iPad     open the address in Safari, then Settings > General > VPN & Device Management > install;
                    then Settings > General > About > Certificate Trust Settings > switch it on
   Android          Obsidian does not trust certificates that a user installs: use a certificate of a public authority,
                    with --tls-certificate and --tls-key or a reverse proxy

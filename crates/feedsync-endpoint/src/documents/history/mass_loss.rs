@@ -49,7 +49,8 @@ impl MassLoss {
 
 impl Endpoint {
     /// Returns the loss if more than a part of the documents that existed a period ago is deleted now; `None` without a
-    /// history. Chunks of notes do not count. The period is [`LOSS_PERIOD`], and the part [`LOSS_PERCENT`]. If the history is younger, the period begins with it.
+    /// history. A database that was dropped lost all. Chunks of notes do not count. The period is [`LOSS_PERIOD`], and the part
+    /// [`LOSS_PERCENT`]. If the history is younger, the period begins with it.
     ///
     /// The work follows the documents that changed in the period, of which the last 20,000 are examined.
     pub async fn mass_loss(&self, name: &DatabaseName) -> Result<Option<MassLoss>, StoreError> {
@@ -59,6 +60,11 @@ impl Endpoint {
         };
         let Some(since) = database.past.since else { return Ok(None) };
         let moment = self.ago(LOSS_PERIOD).max(since);
+        if let Some(dropped) = &database.dropped {
+            let all = self.live_documents(name, database.documents).await?;
+            let loss = MassLoss { existed: all, lost: all };
+            return Ok(Some(loss).filter(|loss| dropped.moment > moment && loss.is_large()));
+        }
         if database.past.last <= moment {
             return Ok(None);
         }

@@ -1,14 +1,15 @@
 //! Restoring documents to their state at a past moment, by ordinary edits of their present state.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use feedsync_couch::{
     Attachment, Body, DatabaseName, DocumentId, Refusal, RefusalKind, Revision, SentAttachment,
     SentForm, Submission,
 };
 use feedsync_store::{
-    Database, Databases, LoadedDocument, Moment, PastDocument, PastPage, PastRange, PastRevision,
-    StoreError, StoredBody,
+    Database, Databases, DocumentRange, LoadedDocument, Moment, PastDocument, PastPage, PastRange,
+    PastRevision, StoreError, StoredBody,
 };
 
 use crate::documents::{
@@ -77,9 +78,13 @@ enum Change {
 impl DocumentsWriter {
     /// Writes the winners of a past moment as new edits of the present winners, so that all replicas get them. Documents
     /// that were deleted since are created again. Conflicts stay as they are. All checks of other edits apply.
+    ///
+    /// The past state is that of a source: the database itself, or the one that had its name at the moment
+    /// ([`Endpoint::database_at`]).
     pub async fn restore(
         &self,
         database: &Database,
+        source: &Database,
         request: &RestoreRequest,
     ) -> Result<RestoreSummary, RestoreError> {
         let databases = self.endpoint.databases();
@@ -88,16 +93,16 @@ impl DocumentsWriter {
         let mut range = next_range(&mut rest, None);
         while let Some(asked) = range {
             let page = databases
-                .documents_at(&database.name, request.moment, asked.clone(), BATCH_BYTES)
+                .documents_at(&source.name, request.moment, asked.clone(), BATCH_BYTES)
                 .await?;
             let (documents, last) = match page {
                 PastPage::Unknown { since } => return Err(RestoreError::Unknown { since }),
                 PastPage::Known { database: read, documents, last } => {
-                    read_same(database, &read)?;
+                    read_same(source, &read)?;
                     (documents, last)
                 }
             };
-            self.restore_batch(database, request, documents, &mut summary).await?;
+            self.restore_batch((database, source), request, documents, &mut summary).await?;
             range = match (asked, last) {
                 (asked @ PastRange::Ids(_), Some(last)) => Some(asked.rest(last)),
                 (PastRange::Ids(_), None) => next_range(&mut rest, None),
@@ -105,18 +110,87 @@ impl DocumentsWriter {
                 (PastRange::After { .. }, None) => None,
             };
         }
+        if source.epoch != database.epoch {
+            self.examine_unknown((database, source), request, &mut summary).await?;
+        }
         Ok(summary)
+    }
+
+    /// Deletes or counts the documents that exist now, and that another source never had.
+    async fn examine_unknown(
+        &self,
+        ends: (&Database, &Database),
+        request: &RestoreRequest,
+        summary: &mut RestoreSummary,
+    ) -> Result<(), StoreError> {
+        let (databases, name) = (self.endpoint.databases(), &ends.0.name);
+        if let Some(ids) = &request.documents {
+            for ids in ids.chunks(BATCH) {
+                let page = databases.documents(name, ids, leaves::none(), u64::MAX).await?;
+                let documents = page.documents.into_iter().flatten().collect();
+                self.examine_unknown_batch(ends, request, documents, summary).await?;
+            }
+            return Ok(());
+        }
+        let mut from = Bound::Unbounded;
+        loop {
+            let range = DocumentRange {
+                from,
+                to: Bound::Unbounded,
+                is_descending: false,
+                live_only: true,
+                skip: 0,
+                most: BATCH,
+            };
+            let page = databases.documents_by_id(name, range, leaves::none(), u64::MAX).await?;
+            let documents: Vec<_> = page.documents.into_iter().flatten().collect();
+            let Some(last) = documents.last().map(|last| last.document.id.clone()) else {
+                return Ok(());
+            };
+            self.examine_unknown_batch(ends, request, documents, summary).await?;
+            from = Bound::Excluded(last.as_str().to_owned());
+        }
+    }
+
+    async fn examine_unknown_batch(
+        &self,
+        (database, source): (&Database, &Database),
+        request: &RestoreRequest,
+        documents: Vec<LoadedDocument>,
+        summary: &mut RestoreSummary,
+    ) -> Result<(), StoreError> {
+        let databases = self.endpoint.databases();
+        let ids: Vec<_> = documents.iter().map(|found| found.document.id.clone()).collect();
+        let page = databases.documents(&source.name, &ids, leaves::none(), u64::MAX).await?;
+        let unknown = documents.iter().zip(page.documents).filter(|(_, known)| known.is_none());
+        let winner = |found: &LoadedDocument| {
+            let winner = found.document.tree.winner().filter(|leaf| !leaf.content.is_deleted)?;
+            Some(deletion(found.document.id.clone(), winner.revision))
+        };
+        let newer: Vec<_> = unknown.filter_map(|(found, _)| winner(found)).collect();
+        match (request.deletes_newer, request.is_trial) {
+            (false, _) => summary.newer += newer.len() as u64,
+            (true, true) => summary.deleted += newer.len() as u64,
+            (true, false) => {
+                let changes = newer.into_iter().map(|it| Change::Deleted(Box::new(it)));
+                self.write_changes(database, changes.collect(), summary).await?;
+            }
+        }
+        Ok(())
     }
 
     async fn restore_batch(
         &self,
-        database: &Database,
+        (database, source): (&Database, &Database),
         request: &RestoreRequest,
         documents: Vec<PastDocument>,
         summary: &mut RestoreSummary,
     ) -> Result<(), StoreError> {
         let databases = self.endpoint.databases();
         let is_same = |past: &PastDocument| {
+            if source.epoch != database.epoch {
+                return false;
+            }
             let winner = past.document.tree.winner();
             winner.map(|leaf| leaf.revision) == past.leaves.first().map(|leaf| &leaf.revision)
         };
@@ -140,7 +214,9 @@ impl DocumentsWriter {
                 }
                 (Some(was), present) => {
                     let base = present.map(|(revision, _)| revision.clone());
-                    match restoration(&*databases, &database.name, (id.clone(), base), was).await? {
+                    match restoration(&*databases, (database, source), (id.clone(), base), was)
+                        .await?
+                    {
                         Ok(document) => restored.push(document),
                         Err(refusal) => summary.refuse(id, refusal),
                     }
@@ -262,14 +338,15 @@ fn deletion(id: DocumentId, base: &Revision) -> NewDocument {
 /// the document names them.
 async fn restoration(
     databases: &dyn Databases,
-    name: &DatabaseName,
+    (database, source): (&Database, &Database),
     (id, revision): (DocumentId, Option<Revision>),
     was: PastRevision,
 ) -> Result<Result<NewDocument, Refusal>, StoreError> {
     let (mut followed, mut attachments) = (BTreeMap::new(), Vec::new());
     for attachment in &*was.body.attachments {
         let Attachment { name: of, content_type, digest, .. } = attachment.clone();
-        let Some(length) = store_anew(databases, name, &digest).await? else {
+        let stored = store_anew(databases, (&source.name, &database.name), &digest).await?;
+        let Some(length) = stored else {
             let reason = format_args!("The attachment {of} of {id} is no longer stored");
             return Ok(Err(RefusalKind::NotFound.with_reason(reason)));
         };

@@ -14,16 +14,16 @@ use crate::documents::history::{RestoreError, RestoreRequest, RestoreSummary};
 const SECOND: u64 = 1_000_000;
 
 /// A database with a clock, whose history is kept for 30 days.
-struct PastRoom {
-    room: Room,
-    clock: Arc<Clock>,
+pub(super) struct PastRoom {
+    pub(super) room: Room,
+    pub(super) clock: Arc<Clock>,
 }
 
 /// The contents of the documents that are not deleted, with those of their attachments.
-type Contents = BTreeMap<String, (String, Vec<(String, Vec<u8>)>)>;
+pub(super) type Contents = BTreeMap<String, (String, Vec<(String, Vec<u8>)>)>;
 
 impl PastRoom {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let clock = Arc::new(Clock::default());
         clock.0.store(1_000_000 * SECOND, Ordering::Relaxed);
         let name = EndpointName::new("tester").unwrap();
@@ -36,26 +36,26 @@ impl PastRoom {
         room
     }
 
-    fn pass(&self, seconds: u64) {
+    pub(super) fn pass(&self, seconds: u64) {
         self.clock.0.fetch_add(seconds * SECOND, Ordering::Relaxed);
     }
 
     /// The moment of the last write, or a later one. Later writes have later ones.
-    fn now(&self) -> Moment {
+    pub(super) fn now(&self) -> Moment {
         let now = self.database().past.last.max(self.clock.now());
         self.pass(1);
         now
     }
 
-    fn keep(&self, history: History) {
+    pub(super) fn keep(&self, history: History) {
         wait(self.room.endpoint.set_history(&self.database(), history)).unwrap();
     }
 
-    fn database(&self) -> Database {
+    pub(super) fn database(&self) -> Database {
         wait(self.room.databases.database(&self.room.name)).unwrap().unwrap()
     }
 
-    fn write_as(&self, name: Option<&str>, texts: &[String]) -> Vec<Revision> {
+    pub(super) fn write_as(&self, name: Option<&str>, texts: &[String]) -> Vec<Revision> {
         let new = |text: &String| {
             let json = Json::read(text.clone().into_bytes()).unwrap();
             let sent = Submission::read(json.root()).unwrap();
@@ -70,7 +70,7 @@ impl PastRoom {
     }
 
     /// Writes a document on its present winner.
-    fn put(&self, id: &str, members: &str) -> Revision {
+    pub(super) fn put(&self, id: &str, members: &str) -> Revision {
         let found = self.room.changes();
         let found = found.iter().find(|it| it.document.id.as_str() == id);
         let winner = found.and_then(|it| it.document.tree.winner());
@@ -79,9 +79,11 @@ impl PastRoom {
         self.write_as(None, &[format!("{{\"_id\":\"{id}\"{base}{members}}}")]).remove(0)
     }
 
-    fn restore(&self, request: &RestoreRequest) -> RestoreSummary {
+    pub(super) fn restore(&self, request: &RestoreRequest) -> RestoreSummary {
         let writer = self.room.endpoint.documents_writer(Author::SERVER);
-        wait(writer.restore(&self.database(), request)).unwrap()
+        let (endpoint, name) = (&self.room.endpoint, &self.room.name);
+        let source = wait(endpoint.database_at(name, request.moment)).unwrap().unwrap();
+        wait(writer.restore(&self.database(), &source, request)).unwrap()
     }
 
     fn contents(&self) -> Contents {
@@ -89,7 +91,7 @@ impl PastRoom {
     }
 }
 
-fn contents(room: &Room) -> Contents {
+pub(super) fn contents(room: &Room) -> Contents {
     let mut contents = Contents::new();
     for read in room.changes() {
         let winner = read.document.tree.winner().unwrap();
@@ -107,7 +109,7 @@ fn contents(room: &Room) -> Contents {
     contents
 }
 
-fn all(moment: Moment) -> RestoreRequest {
+pub(super) fn all(moment: Moment) -> RestoreRequest {
     RestoreRequest { moment, documents: None, deletes_newer: true, is_trial: false }
 }
 
@@ -254,7 +256,7 @@ fn restore_names_documents_that_are_refused() {
     room.write(&[&validation::design("bad")], Edits::New).unwrap();
     let writer = room.endpoint.documents_writer(Author::SERVER);
     let request = RestoreRequest { deletes_newer: false, ..all(moment) };
-    let summary = wait(writer.restore(&database(), &request)).unwrap();
+    let summary = wait(writer.restore(&database(), &database(), &request)).unwrap();
     assert_eq!((summary.restored, summary.refused, summary.newer), (1, 1, 1));
     let [(id, refusal)] = &summary.refusals[..] else { panic!("{summary:?}") };
     assert_eq!((id.as_str(), refusal.kind), ("a", RefusalKind::Forbidden));
@@ -265,7 +267,9 @@ fn moment_before_the_history_is_refused() {
     let past = PastRoom::new();
     let since = past.database().past.since.unwrap();
     let writer = past.room.endpoint.documents_writer(Author::SERVER);
-    let refused = |request: &RestoreRequest| wait(writer.restore(&past.database(), request));
+    let refused = |request: &RestoreRequest| {
+        wait(writer.restore(&past.database(), &past.database(), request))
+    };
     let early = refused(&all(since.previous()));
     assert!(matches!(early, Err(RestoreError::Unknown { since: it }) if it == Some(since)));
     assert!(refused(&all(since)).is_ok());

@@ -36,7 +36,8 @@ impl DatabaseUpdates {
             let page = databases.databases(after.as_ref(), PAGE).await?;
             let Some(last) = page.last() else { break };
             after = Some(last.name.clone());
-            all.extend(page.into_iter().map(|database| (database.name.clone(), state(&database))));
+            let present = page.into_iter().filter(|database| database.dropped.is_none());
+            all.extend(present.map(|database| (database.name.clone(), state(&database))));
         }
         record.1.observe(&all);
         record.0 = Some(begun);

@@ -36,7 +36,7 @@ use crate::pages::form_token::{self, STALE};
 const PAGE: usize = 50;
 
 /// Maximum number of documents that a page restores at once; the command has no such bound.
-const MAX_RESTORED: u64 = 100_000;
+pub(super) const MAX_RESTORED: u64 = 100_000;
 
 /// Periods of histories that the form offers, in days.
 const PERIODS: [u64; 5] = [1, 7, 30, 90, 365];
@@ -199,8 +199,7 @@ async fn keep(
     if days != 0 && !PERIODS.contains(&days) {
         return Err(unknown_form());
     }
-    let principal = asked.hub.access.now(&asked.call.principal).await?;
-    let principal = principal.ok_or_else(Problem::sign_in)?;
+    let principal = asked.current_principal().await?;
     let may_set = may_access(&asked.hub.endpoint, &principal, database, Need::Administer).await;
     if !may_set.map_err(Problem::from)? {
         return Err(Problem::forbidden().into());
@@ -226,7 +225,12 @@ async fn restore(
     quotas::documents(&asked.hub, &database.name, 0, 1).await?;
     let done = restore_documents(&asked.hub, &asked.call, &principal, database, request).await;
     let done = done.map_err(failure)?;
-    Ok(format!("restored-{}-{}-{}", done.restored, done.deleted, done.refused))
+    Ok(restored(&done))
+}
+
+/// Counts of a restore, for the address of the next page.
+pub(super) fn restored(done: &RestoreSummary) -> String {
+    format!("restored-{}-{}-{}", done.restored, done.deleted, done.refused)
 }
 
 fn failure(error: RestoreError) -> Failure {
@@ -359,6 +363,11 @@ fn position(text: &str) -> Option<EndedPosition> {
     let (moment, body) = text.split_once('-')?;
     let ended = Moment::from_micros(moment.parse().ok()?);
     Some(EndedPosition { ended, body: body.parse().ok()? })
+}
+
+/// Text for the period of a history.
+pub(super) fn period_of(history: History) -> String {
+    period(seconds_of(history))
 }
 
 fn seconds_of(history: History) -> u64 {

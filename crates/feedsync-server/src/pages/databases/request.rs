@@ -7,7 +7,7 @@ use feedsync_endpoint::documents::{DocumentsError, Edits, NewDocument};
 use feedsync_store::{Database, Databases};
 
 use crate::access::call::Call;
-use crate::access::databases::{Need, may_access, write_documents};
+use crate::access::databases::{Need, may_access, may_access_dropped, write_documents};
 use crate::access::{Principal, quotas};
 use crate::http::problem::Problem;
 use crate::hub::Hub;
@@ -64,10 +64,28 @@ impl DatabasesRequest {
         if self.may_use(&found).await? { Ok(found) } else { Err(missing()) }
     }
 
+    /// The dropped databases that a principal may bring back, the last one first.
+    pub(super) async fn dropped(&self, principal: &Principal) -> Result<Vec<Database>, Problem> {
+        let endpoint = &self.hub.endpoint;
+        let mut found = Vec::new();
+        for kept in endpoint.all_dropped_databases().await? {
+            if may_access_dropped(endpoint, principal, &kept, Need::Administer).await? {
+                found.push(kept);
+            }
+        }
+        found.sort_by_key(|kept| std::cmp::Reverse(kept.dropped.as_ref().map(|it| it.moment)));
+        Ok(found)
+    }
+
+    /// The principal with its current rights: after a body was received.
+    pub(super) async fn current_principal(&self) -> Result<Principal, Problem> {
+        let principal = self.hub.access.now(&self.call.principal).await?;
+        principal.ok_or_else(Problem::sign_in)
+    }
+
     /// The principal with its current rights, which must include the use of a database.
     pub(super) async fn current_user_of(&self, database: &Database) -> Result<Principal, Problem> {
-        let principal = self.hub.access.now(&self.call.principal).await?;
-        let principal = principal.ok_or_else(Problem::sign_in)?;
+        let principal = self.current_principal().await?;
         if self.may(&principal, database).await? {
             Ok(principal)
         } else {

@@ -13,7 +13,7 @@ use self::edits::{
 use super::history::{State, state_at};
 use crate::conformance::{TestEnvironment, wait};
 use crate::{
-    ChangeNumber, Database, DatabaseChange, Databases, DatabasesExt as _, DocumentWrite,
+    ChangeNumber, Database, DatabaseChange, Databases, DatabasesExt as _, DocumentWrite, Dropped,
     Environment as _, History, Moment, SelectBodies, StoredBody, StoredDocument, WriteOrigin,
 };
 
@@ -122,7 +122,7 @@ impl Schedule {
     /// Carries out a random operation.
     pub fn step(&mut self, store: &(impl Databases + ?Sized)) {
         self.tick();
-        match self.random.below(20) {
+        match self.random.below(21) {
             0 => self.purge(store),
             1 | 2 => self.compact(store),
             3 => self.expire(store),
@@ -130,9 +130,28 @@ impl Schedule {
             5 if self.random.below(4) == 0 => self.keep(store, None),
             5 | 6 => self.keep(store, Some(60)),
             7 => self.lose_everything(store),
+            8 => self.rename(store),
             _ => self.write(store),
         }
         self.check(store, 3);
+    }
+
+    /// Drops the database so that it is kept under another name, or brings it back.
+    fn rename(&mut self, store: &(impl Databases + ?Sized)) {
+        let database = self.database(store);
+        let (to, dropped) = match &database.dropped {
+            Some(dropped) => (dropped.name.clone(), None),
+            None => {
+                let (name, moment) = (database.name.clone(), self.environment.now());
+                let to = format!("{name}$dropped").parse().expect("a name");
+                (to, Some(Dropped { name, moment, author: None }))
+            }
+        };
+        let renamed = store.rename_database(&database.name, database.epoch, &to, dropped.clone());
+        assert!(wait(renamed).expect("it is renamed"), "the name is free");
+        assert_eq!(wait(store.database(&database.name)).expect("it can be read"), None);
+        self.name = to.clone();
+        assert_eq!(self.database(store), Database { name: to, dropped, ..database });
     }
 
     /// A client deletes or overwrites all documents, in one or several transactions, and the database is compacted.

@@ -7,11 +7,11 @@ use feedsync_couch::{BodyRef, DatabaseName, DocumentId, Revision};
 
 use super::{DatabaseContents, MemoryStore};
 use crate::database::{
-    EndedPosition, EndedRevision, PageBudget, PastDocument, PastDocuments, PastLeaf, PastPage,
-    PastRange, StoredDocument, WriteEffect, WriteOrigin,
+    Dropped, EndedPosition, EndedRevision, PageBudget, PastDocument, PastDocuments, PastLeaf,
+    PastPage, PastRange, StoredDocument, WriteEffect, WriteOrigin,
 };
 use crate::error::StoreError;
-use crate::order::Moment;
+use crate::order::{Epoch, Moment};
 
 #[async_trait]
 impl PastDocuments for MemoryStore {
@@ -60,6 +60,31 @@ impl PastDocuments for MemoryStore {
             });
             Ok(origins.collect())
         })
+    }
+
+    async fn rename_database(
+        &self,
+        name: &DatabaseName,
+        epoch: Epoch,
+        to: &DatabaseName,
+        dropped: Option<Dropped>,
+    ) -> Result<bool, StoreError> {
+        {
+            let mut state = self.state();
+            state.database_mut(name)?.database.require(epoch)?;
+            if state.databases_by_name.contains_key(to) {
+                return Ok(false);
+            }
+            if let Some(mut contents) = state.databases_by_name.remove(name) {
+                contents.database.name = to.clone();
+                contents.database.dropped = dropped;
+                state.databases_by_name.insert(to.clone(), contents);
+            }
+        }
+        for name in [name, to] {
+            self.database_notifier.notify_subscribers(name);
+        }
+        Ok(true)
     }
 
     async fn expire_history(

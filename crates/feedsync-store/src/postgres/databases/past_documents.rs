@@ -15,11 +15,11 @@ use super::past_rows::{self, ENDED_OF, REMOVE_ENDED, ended_columns};
 use super::rows::{self, DatabaseRow, LOCK};
 use super::{bodies, transfer};
 use crate::database::{
-    EndedPosition, EndedRevision, PageBudget, PastDocument, PastDocuments, PastLeaf, PastPage,
-    PastRange, StoredDocument, WriteOrigin, expired_piece,
+    Dropped, EndedPosition, EndedRevision, PageBudget, PastDocument, PastDocuments, PastLeaf,
+    PastPage, PastRange, StoredDocument, WriteOrigin, expired_piece,
 };
 use crate::error::StoreError;
-use crate::order::Moment;
+use crate::order::{Epoch, Moment};
 use crate::postgres::pipeline::{Parameter, Pipeline};
 use crate::postgres::rows::{get, micros};
 use crate::postgres::{PostgresStore, pool};
@@ -51,8 +51,9 @@ pub(super) const ENDED_AFTER: &str = select_ended!("number > $2 ORDER BY number 
 pub(super) const ORIGINS_AFTER: &str = "SELECT number, since, author FROM body_origins
     WHERE database = $1 AND number > $2 ORDER BY number LIMIT $3";
 
-pub(super) const REMOVE_ORIGINS: &str = "DELETE FROM body_origins WHERE database = $1 AND number IN
-    (SELECT number FROM body_origins WHERE database = $1 ORDER BY number LIMIT $2)";
+pub(super) const REMOVE_ORIGINS: &str =
+    "DELETE FROM body_origins WHERE database = $1 AND number = ANY
+    (ARRAY(SELECT number FROM body_origins WHERE database = $1 ORDER BY number LIMIT $2))";
 
 #[async_trait]
 impl PastDocuments for PostgresStore {
@@ -104,6 +105,34 @@ impl PastDocuments for PostgresStore {
                 Some((leaf.revision.clone(), origin.clone()))
             });
             Ok(origins.collect())
+        })
+        .await
+    }
+
+    async fn rename_database(
+        &self,
+        name: &DatabaseName,
+        epoch: Epoch,
+        to: &DatabaseName,
+        dropped: Option<Dropped>,
+    ) -> Result<bool, StoreError> {
+        let (name, to) = (name.clone(), to.clone());
+        self.run(move |node| async move {
+            let (from, new) = (name.clone(), to.clone());
+            let is_renamed = node
+                .write(move |transaction, _| {
+                    async move {
+                        rows::rename(transaction, (&from, epoch), &new, dropped.as_ref()).await
+                    }
+                    .boxed()
+                })
+                .await?;
+            if is_renamed {
+                for name in [&name, &to] {
+                    node.database_changed(name);
+                }
+            }
+            Ok(is_renamed)
         })
         .await
     }

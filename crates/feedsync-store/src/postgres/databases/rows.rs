@@ -1,12 +1,14 @@
 //! Rows of databases.
 
+use std::sync::Arc;
+
 use deadpool_postgres::{GenericClient, Transaction};
 use feedsync_couch::DatabaseName;
 use tokio_postgres::Row;
 
 use super::indexes::INDEX_VERSION;
 use crate::columns::moment;
-use crate::database::{Database, History, HistoryState};
+use crate::database::{Database, Dropped, History, HistoryState};
 use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::order::Epoch;
@@ -19,7 +21,7 @@ macro_rules! select_databases {
         concat!(
             "SELECT id, name, epoch_began, epoch_tail, created, last, next_body, documents, deleted, purges, \
              revisions_kept, security, bytes, superseded, indexes, index_version, history_seconds, history_since, \
-             history_last, history_bytes FROM databases ",
+             history_last, history_bytes, dropped_name, dropped_at, dropped_by FROM databases ",
             $rest
         )
     };
@@ -34,6 +36,9 @@ pub(super) const BY_NAME_SETTLED: &str = select_databases!(
        (SELECT 1 FROM endpoint WHERE right(place, 8) = left(pg_walfile_name(pg_current_wal_lsn()), 8))"
 );
 const AFTER: &str = select_databases!("WHERE name > $1 ORDER BY name LIMIT $2");
+
+/// Locks the row that creations of databases lock.
+const LOCK_ENDPOINT: &str = "SELECT 1 FROM endpoint FOR UPDATE";
 
 /// Locks a database: others cannot change or drop it until the transaction ends. Its values must be read by a
 /// later statement.
@@ -145,6 +150,14 @@ fn database_row(row: &Row) -> Result<DatabaseRow, StoreError> {
             last: moment(get(row, 18)?),
             bytes: count(19)?,
         },
+        dropped: match get::<Option<&str>>(row, 20)? {
+            None => None,
+            Some(_) => Some(Dropped {
+                name: parsed(row, 20)?,
+                moment: moment(get(row, 21)?),
+                author: get::<Option<&str>>(row, 22)?.map(Arc::from),
+            }),
+        },
     };
     let indexing = Indexing { count: count(14)?, version: get::<i64>(row, 15)? as u32 };
     Ok(DatabaseRow { id: get(row, 0)?, next_body: count(6)?, database, indexing })
@@ -163,7 +176,7 @@ pub(super) async fn create(
     security: Option<String>,
 ) -> Result<Option<Database>, StoreError> {
     // Concurrent creations wait for each other, because an epoch must be later than all others of the store.
-    transaction.query("SELECT 1 FROM endpoint FOR UPDATE", &[]).await?;
+    transaction.query(LOCK_ENDPOINT, &[]).await?;
     if find(transaction, BY_NAME, &name).await?.is_some() {
         return Ok(None);
     }
@@ -193,11 +206,13 @@ pub(super) async fn insert(
     index_version: u32,
 ) -> Result<(), StoreError> {
     let sql = "INSERT INTO databases (name, epoch_began, epoch_tail, created, last, next_body, documents, deleted,
-                                      purges, revisions_kept, bytes, superseded, security, index_version)
-               VALUES ($1, $2, $3, $4, 0, 1, 0, 0, 0, $5, 0, 0, $6, $7)";
+                                      purges, revisions_kept, bytes, superseded, security, index_version,
+                                      dropped_name, dropped_at, dropped_by)
+               VALUES ($1, $2, $3, $4, 0, 1, 0, 0, 0, $5, 0, 0, $6, $7, $8, $9, $10)";
     let statement = transaction.prepare_cached(sql).await?;
     let security = database.security.as_ref().map(String::as_bytes);
-    let values: [Parameter<'_>; 7] = [
+    let (dropped_name, dropped_at, dropped_by) = dropped_columns(database.dropped.as_ref());
+    let values: [Parameter<'_>; 10] = [
         &database.name.as_str(),
         &micros(database.epoch.began()),
         &i64::from(database.epoch.tail()),
@@ -205,9 +220,43 @@ pub(super) async fn insert(
         &(database.revisions_kept as i64),
         &security,
         &i64::from(index_version),
+        &dropped_name,
+        &dropped_at,
+        &dropped_by,
     ];
     transaction.execute(&statement, &values).await?;
     Ok(())
+}
+
+/// Gives a database another name, and records whether it was dropped. Returns whether that was done: it is not if the new name
+/// is taken.
+pub(super) async fn rename(
+    transaction: &Transaction<'_>,
+    (name, epoch): (&DatabaseName, Epoch),
+    to: &DatabaseName,
+    dropped: Option<&Dropped>,
+) -> Result<bool, StoreError> {
+    // Nobody creates a database meanwhile.
+    transaction.query(LOCK_ENDPOINT, &[]).await?;
+    let database_row = lock(transaction, LOCK_EXCLUSIVE, name).await?;
+    database_row.database.require(epoch)?;
+    if find(transaction, BY_NAME, to).await?.is_some() {
+        return Ok(false);
+    }
+    let (dropped_name, dropped_at, dropped_by) = dropped_columns(dropped);
+    let sql = "UPDATE databases SET name = $2, dropped_name = $3, dropped_at = $4, dropped_by = $5
+                WHERE id = $1";
+    let values: [Parameter<'_>; 5] =
+        [&database_row.id, &to.as_str(), &dropped_name, &dropped_at, &dropped_by];
+    transaction.execute(sql, &values).await?;
+    Ok(true)
+}
+
+/// The columns of how a database was dropped.
+fn dropped_columns(dropped: Option<&Dropped>) -> (Option<&str>, Option<i64>, Option<&str>) {
+    let name = dropped.map(|dropped| dropped.name.as_str());
+    let at = dropped.map(|dropped| micros(dropped.moment));
+    (name, at, dropped.and_then(|dropped| dropped.author.as_deref()))
 }
 
 pub(super) async fn write(

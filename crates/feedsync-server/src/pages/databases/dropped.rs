@@ -1,0 +1,150 @@
+//! `/pages/dropped`: databases that were dropped and are kept for their history, and the forms that bring them back.
+
+use askama::Template;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use feedsync_endpoint::documents::history::{RestoreError, RestoreRequest};
+use feedsync_store::{Database, Dropped};
+use http::StatusCode;
+
+use super::history::{MAX_RESTORED, history_page, period_of};
+use super::request::DatabasesRequest;
+use super::{database_page, size};
+use crate::access::call::Call;
+use crate::access::databases::restore_documents;
+use crate::access::quotas;
+use crate::http::problem::Problem;
+use crate::hub::Hub;
+use crate::pages::answer::{Frame, Time, page, see_other, sentence};
+use crate::pages::form::Posted;
+use crate::pages::form_token::STALE;
+
+#[derive(Template)]
+#[template(path = "dropped.html")]
+struct DroppedPage {
+    frame: Frame,
+    rows: Vec<Row>,
+    error: String,
+}
+
+/// A dropped database.
+struct Row {
+    name: String,
+    kept_as: String,
+    dropped: Time,
+    by: String,
+    documents: u64,
+    size: String,
+    period: String,
+    /// Whether there is a new database of its name.
+    is_taken: bool,
+}
+
+pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
+    let asked = DatabasesRequest::new(hub, call);
+    shown(asked, None).await
+}
+
+pub(crate) async fn change(
+    State(hub): State<Hub>,
+    call: Call,
+    body: Body,
+) -> Result<Response, Problem> {
+    let posted = Posted::read(&hub, &call, body).await?;
+    let asked = DatabasesRequest::new(hub, call);
+    let Posted::Genuine(form) = posted else {
+        return shown(asked, Some((StatusCode::FORBIDDEN, STALE.to_owned()))).await;
+    };
+    let principal = asked.current_principal().await?;
+    let kept_as = form.text("database");
+    let found =
+        asked.dropped(&principal).await?.into_iter().find(|kept| kept.name.as_str() == kept_as);
+    let found = found.and_then(|kept| Some((kept.dropped.clone()?, kept)));
+    let Some((dropped, kept)) = found else {
+        let missing = "The database is no longer kept.".to_owned();
+        return shown(asked, Some((StatusCode::NOT_FOUND, missing))).await;
+    };
+    let done = match form.text("action") {
+        "undrop" => undrop(&asked, &dropped, &kept).await?,
+        "restore" => restore(&asked, &dropped, &kept).await?,
+        _ => return Err(Problem::bad_request("the form has no known action")),
+    };
+    match done {
+        Ok(next) => see_other(&next),
+        Err(refused) => shown(asked, Some((StatusCode::CONFLICT, refused))).await,
+    }
+}
+
+/// Brings a database back under its name. Returns the address of its page, or why it was not done.
+async fn undrop(
+    asked: &DatabasesRequest,
+    dropped: &Dropped,
+    kept: &Database,
+) -> Result<Result<String, String>, Problem> {
+    let name = &dropped.name;
+    Ok(match asked.hub.endpoint.undrop_database(kept).await? {
+        true => Ok(database_page(asked.call.base.path(), name)),
+        false => Err(format!("There is a new database {name} by now.")),
+    })
+}
+
+/// Writes the documents of a dropped database into the new one of its name. Returns the address of the page of its history,
+/// or why it was not done.
+async fn restore(
+    asked: &DatabasesRequest,
+    dropped: &Dropped,
+    kept: &Database,
+) -> Result<Result<String, String>, Problem> {
+    let name = &dropped.name;
+    let Some(database) = asked.databases.database(name).await? else {
+        return Ok(Err(format!("There is no database {name} any more.")));
+    };
+    if kept.documents + kept.deleted > MAX_RESTORED {
+        return Ok(Err(format!(
+            "A page restores at most {MAX_RESTORED} documents. Use the command: feedsync database restore {name} --dropped"
+        )));
+    }
+    let principal = asked.current_user_of(&database).await?;
+    quotas::documents(&asked.hub, name, 0, 1).await?;
+    let request = RestoreRequest {
+        moment: dropped.moment.previous(),
+        documents: None,
+        deletes_newer: false,
+        is_trial: false,
+    };
+    let done = restore_documents(&asked.hub, &asked.call, &principal, &database, &request).await;
+    match done {
+        Ok(done) => {
+            let page = history_page(asked.call.base.path(), name);
+            Ok(Ok(format!("{page}&said={}", super::history::restored(&done))))
+        }
+        Err(error @ RestoreError::Unknown { .. }) => Ok(Err(sentence(error))),
+        Err(RestoreError::Store(error)) => Err(error.into()),
+    }
+}
+
+async fn shown(
+    asked: DatabasesRequest,
+    refused: Option<(StatusCode, String)>,
+) -> Result<Response, Problem> {
+    let permit = asked.hub.response_budget.permit().await?;
+    let frame = Frame::of(&asked.hub, &asked.call).await?;
+    let mut rows = Vec::new();
+    for kept in asked.dropped(&asked.call.principal).await? {
+        let Some(Dropped { name, moment, author }) = &kept.dropped else { continue };
+        rows.push(Row {
+            name: name.to_string(),
+            kept_as: kept.name.to_string(),
+            dropped: Time::of(*moment),
+            by: author.as_deref().unwrap_or_default().to_owned(),
+            documents: kept.documents,
+            size: size(kept.bytes),
+            period: period_of(kept.history),
+            is_taken: asked.databases.database(name).await?.is_some(),
+        });
+    }
+    let (status, error) = refused.unwrap_or((StatusCode::OK, String::new()));
+    let shown = DroppedPage { rows, error, frame };
+    page(permit, &asked.call, status, move || shown).await
+}
