@@ -1,6 +1,6 @@
 //! Databases that are dropped and kept for their history.
 
-use feedsync_store::{Epoch, History, MAX_AHEAD};
+use feedsync_store::{Environment as _, Epoch, History, MAX_AHEAD};
 
 use super::history::{PastRoom, all, contents};
 use super::*;
@@ -141,7 +141,7 @@ fn former_databases_are_found_by_the_moment() {
     assert_eq!(all.len(), 4);
     past.put("a", ",\"n\":1");
     assert!(past.drop_database(None));
-    assert_eq!(past.at(past.now()), None, "nothing has the name");
+    assert_eq!(past.at(past.clock.now()), None, "nothing has the name");
 }
 
 /// Names that leave no space for an epoch are cut, and databases whose names are equal then are told apart.
