@@ -149,7 +149,7 @@ impl Endpoint {
     ) -> Result<(), BridgeError> {
         let Some(found) = self.databases().database(name).await? else { return Ok(()) };
         match self.database_owner(&found, Some(&collection.feed_id)).await? {
-            DatabaseOwner::Removed => Ok(self.databases().drop_database(name, found.epoch).await?),
+            DatabaseOwner::Removed => Ok(self.drop_database(&found, None).await.map(drop)?),
             DatabaseOwner::Collection | DatabaseOwner::Other => Ok(()),
         }
     }

@@ -81,7 +81,7 @@ pub enum DocumentsError {
 }
 
 /// Number of databases in one page.
-pub(crate) const PAGE: usize = 1_000;
+const PAGE: usize = 1_000;
 
 /// Number of documents that are compacted at once.
 const COMPACTION_BATCH: usize = 500;

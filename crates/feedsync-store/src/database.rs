@@ -63,6 +63,8 @@ pub struct Database {
     pub epoch: Epoch,
     /// When it was created.
     pub created: Moment,
+    /// Since when it has its name: its creation, or when it was brought back after a drop.
+    pub named: Moment,
     /// Number of its last change.
     pub last: ChangeNumber,
     /// Number of documents that are not deleted.
@@ -119,6 +121,7 @@ impl Database {
             name,
             epoch,
             created: now,
+            named: now,
             last: ChangeNumber::ZERO,
             documents: 0,
             deleted: 0,

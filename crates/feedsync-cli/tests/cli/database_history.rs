@@ -145,7 +145,7 @@ fn a_dropped_database_comes_back_or_is_forgotten() {
     create();
     write(&hub, "tea", "green");
     let run = desk.run(&["database", "undrop", "plans"]);
-    run.fails(1, "there is a new database plans");
+    run.fails(1, "there is a new database or a collection plans");
     let then = desk.json(&["database", "at", "plans", "--time", &time]);
     assert_eq!((then.as_array().unwrap().len(), &then[0]["id"]), (1, &json!("milk")));
     let restore = ["database", "restore", "plans"];

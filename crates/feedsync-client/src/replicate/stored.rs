@@ -62,7 +62,8 @@ impl StoredDatabase {
     /// Returns the database; an error if it was replaced since it was opened.
     async fn database(&self) -> Result<Database, ReplicationError> {
         let missing = || ReplicationError::NoDatabase { database: self.shown() };
-        let now = self.databases.database(&self.name).await?.ok_or_else(missing)?;
+        let now = self.databases.database(&self.name).await?;
+        let now = now.filter(|now| now.dropped.is_none()).ok_or_else(missing)?;
         match self.opened.get() {
             Some(opened) if opened.epoch != now.epoch => {
                 Err(ReplicationError::Replaced { database: self.shown() })

@@ -10,7 +10,6 @@ use std::time::Duration;
 use feedsync_couch::DatabaseName;
 use feedsync_store::{Database, DatabaseChange, History, Moment, PastPage, PastRange, StoreError};
 
-pub use dropped::is_dropped_name;
 pub use mass_loss::{LOSS_PERCENT, LOSS_PERIOD, MIN_LOST_DOCUMENTS, MassLoss};
 pub use restore::{MAX_REFUSALS, RestoreError, RestoreRequest, RestoreSummary};
 
@@ -43,7 +42,8 @@ impl Endpoint {
     }
 
     /// Removes revisions that ended longer ago than the histories of their databases keep them, histories that are switched
-    /// off, and databases that were dropped longer ago than their histories are kept. A failure does not stop the others and is returned at the end.
+    /// off, and databases that were dropped longer ago than their histories are kept. A failure does not stop the others and
+    /// is returned at the end.
     pub async fn expire_histories(&self) -> Result<(), StoreError> {
         // A database that never had a history has no moment of a last write.
         let is_due = |database: &Database| database.past.last > Moment::default();
@@ -64,9 +64,6 @@ impl Endpoint {
             History::Kept { seconds } => self.ago(Duration::from_secs(seconds)),
         };
         let databases = self.databases();
-        if database.dropped.as_ref().is_some_and(|dropped| dropped.moment <= before) {
-            return databases.drop_database(&database.name, database.epoch).await;
-        }
         while databases.expire_history(&database.name, before, EXPIRY_BATCH).await? {}
         Ok(())
     }

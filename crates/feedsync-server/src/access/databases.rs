@@ -74,7 +74,7 @@ pub(crate) async fn database_at(
     moment: Moment,
 ) -> Result<Option<Database>, StoreError> {
     let found = endpoint.database_at(&database.name, moment).await?;
-    let Some(source) = found.filter(|source| source.epoch != database.epoch) else {
+    let Some(source) = found.filter(|source| source.dropped.is_some()) else {
         return Ok(Some(database.clone()));
     };
     let may_use = may_access_dropped(endpoint, principal, &source, Need::Use).await?;
@@ -113,20 +113,23 @@ pub(crate) async fn write_documents(
     written
 }
 
-/// Brings documents back to a past moment on behalf of a principal, as ordinary edits.
+/// Brings documents back to a past moment of a source on behalf of a principal, as ordinary edits. The source is the database
+/// itself, or one that had its name and that the principal may use.
 pub(crate) async fn restore_documents(
     hub: &Hub,
     call: &Call,
     principal: &Principal,
-    database: &Database,
+    (database, source): (&Database, &Database),
     request: &RestoreRequest,
 ) -> Result<RestoreSummary, RestoreError> {
-    let source = database_at(&hub.endpoint, principal, database, request.moment).await?;
-    let source = source.ok_or(RestoreError::Unknown { since: database.past.since })?;
+    let is_itself = source.epoch == database.epoch;
+    if !is_itself && !may_access_dropped(&hub.endpoint, principal, source, Need::Use).await? {
+        return Err(RestoreError::Unknown { since: database.past.since });
+    }
     let may_design = may_access(&hub.endpoint, principal, database, Need::Administer).await?;
     let endpoint = call.endpoint_of(hub, principal.user().cloned());
     let writer = endpoint.documents_writer(author(principal, may_design));
-    writer.restore(database, &source, request).await
+    writer.restore(database, source, request).await
 }
 
 fn is_admitted(principal: &Principal, security: Option<&str>, need: Need) -> bool {

@@ -35,9 +35,8 @@ pub(crate) async fn databases(hub: &Hub, principal: &Principal) -> Result<(), Pr
         return Ok(());
     }
     let user = reader.name;
-    let detail = format!(
-        "{user} has {databases} databases, dropped ones that are kept included, and the limit is {most}; nothing was created"
-    );
+    let detail =
+        format!("{user} has {databases} databases, and the limit is {most}; nothing was created");
     Err(Problem::quota("owned_databases", detail))
 }
 

@@ -10,11 +10,11 @@ use feedsync_couch::{
     Submission, integer, quoted, requested_revisions,
 };
 use feedsync_endpoint::bridge::names_collection;
-use feedsync_endpoint::documents::history::is_dropped_name;
 use feedsync_endpoint::documents::{Edits, purge_documents, sequence};
 use feedsync_endpoint::{is_name_allowed, is_reserved};
 use feedsync_store::{
-    CollectionName, Database, DatabaseChange, HISTORY_SECONDS, History, REVISIONS_KEPT, Role,
+    CollectionName, Database, DatabaseChange, Dropped, HISTORY_SECONDS, History, REVISIONS_KEPT,
+    Role,
 };
 use http::{Method, StatusCode};
 
@@ -111,7 +111,7 @@ pub(super) async fn create_for(
 async fn is_free(hub: &Hub, principal: &Principal, name: &DatabaseName) -> Result<bool, Failure> {
     // The database of users is there, even before its first use.
     let is_of_another = user_databases::is_of_another(hub, principal, name);
-    if name.as_str() == DatabaseName::USERS || is_of_another || is_dropped_name(name) {
+    if name.as_str() == DatabaseName::USERS || is_of_another || Dropped::is_kept_name(name) {
         return Ok(false);
     }
     let Ok(name) = CollectionName::new(name.as_str()) else {

@@ -157,7 +157,8 @@ async fn open(
     creates: bool,
 ) -> Result<(), Failure> {
     let ReplicationSide::Local(name) = side else { return Ok(()) };
-    if hub.endpoint.databases().database(name).await?.is_some() {
+    let found = hub.endpoint.databases().database(name).await?;
+    if found.as_ref().is_some_and(|found| found.dropped.is_none()) {
         return Ok(());
     }
     if creates {

@@ -55,7 +55,7 @@ async fn documents_of_a_dropped_database_are_written_into_the_new_one() {
     write(&world, "tea", Some("green")).await;
     let taken = owner.post(DROPPED, &[("action", "undrop"), ("database", &*kept)]).await;
     assert_eq!(taken.status(), StatusCode::CONFLICT);
-    assert!(html(taken).await.contains("There is a new database plans by now."));
+    assert!(html(taken).await.contains("There is a new database or a collection plans by now."));
     let fields = [("action", "restore"), ("database", &*kept)];
     let done = "/pages/history?name=plans&said=restored-1-0-0";
     goes_to(&owner.post(DROPPED, &fields).await, done);
@@ -63,6 +63,20 @@ async fn documents_of_a_dropped_database_are_written_into_the_new_one() {
     assert_eq!(text(&world, "tea").await.as_deref(), Some("green"));
     let unknown = owner.post(DROPPED, &[("action", "x"), ("database", &*kept)]).await;
     assert_eq!(unknown.status(), StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn a_dropped_database_is_deleted_for_good_once_that_is_confirmed() {
+    let world = dropped().await;
+    let owner = visitor(&world, "owen").await;
+    let kept = kept_as(&owner).await;
+    let fields = [("action", "forget"), ("database", &*kept)];
+    let refused = owner.post(DROPPED, &fields).await;
+    assert_eq!(refused.status(), StatusCode::CONFLICT);
+    assert!(html(refused).await.contains("Nothing was deleted"));
+    let confirmed = [fields.as_slice(), &[("confirm", "1")]].concat();
+    goes_to(&owner.post(DROPPED, &confirmed).await, DROPPED);
+    assert!(owner.page(DROPPED).await.contains("There is no dropped database"));
 }
 
 /// The name under which a database is kept opens nothing, and is not listed or taken by a client.
@@ -92,6 +106,15 @@ async fn a_dropped_database_is_for_no_application() {
         assert!([401, 412].contains(&created.0), "{user} {created:?}");
         let updates = ask(&world, user, (Method::GET, "/_db_updates"), Value::Null).await.1;
         assert!(!updates.to_string().contains("$dropped"), "{updates}");
+    }
+    // The replicator of the hub does not open it either.
+    assert_eq!(ask(&world, "root", (Method::PUT, "/copy"), Value::Null).await.0, 201);
+    for side in ["source", "target"] {
+        let other = if side == "source" { "target" } else { "source" };
+        let kept = kept_as(&owner).await;
+        let body = json!({ side: kept, other: "copy" });
+        let (status, said) = ask(&world, "root", (Method::POST, "/_replicate"), body).await;
+        assert_eq!(status, 404, "{side}: {said}");
     }
     for path in ["database", "history"] {
         let answer = owner.get(&format!("/pages/{path}?name={kept}")).await;
@@ -151,7 +174,7 @@ async fn a_vault_that_its_user_replaces_is_kept() {
             ask(&world, "data", (Method::PUT, "/data/note"), json!({ "n": number })).await;
         assert_eq!(written.0, 201, "{written:?}");
         assert_eq!(ask(&world, "data", (Method::DELETE, "/data"), Value::Null).await.0, 200);
-        let kept = world.endpoint.dropped_databases(&name).await.unwrap();
+        let kept = world.endpoint.dropped_databases(Some(&name)).await.unwrap();
         let authors: Vec<_> =
             kept.iter().map(|kept| kept.dropped.clone().unwrap().author.unwrap()).collect();
         assert_eq!(authors.len(), number + 1);

@@ -22,8 +22,8 @@ pub use self::uses::{Use, named};
 use super::{Constructor, TestEnvironment, wait};
 use crate::{
     ChangeNumber, Database, DatabaseChange, Databases, EndpointName, Environment as _, Epoch,
-    LocalDocument, MemoryStore, Moment, REVISIONS_KEPT, SelectBodies, StoreError, StoredBody,
-    StoredDocument,
+    LocalDocument, MemoryStore, Moment, PastDocuments as _, REVISIONS_KEPT, SelectBodies,
+    StoreError, StoredBody, StoredDocument,
 };
 
 /// Any sequence of operations on databases has the same results as on the memory store.
@@ -50,7 +50,11 @@ pub(super) fn compare_with_the_memory_store<S: Databases + ?Sized>(
             let (is, should) = (it.carry_out(store), it.carry_out(&model));
             prop_assert_eq!(is, should, "{:?}", it);
             check(store, &model)?;
-            for name in [named(0), named(1)] {
+            let dropped = wait(store.dropped_databases(None)).expect("they can be read");
+            let expected = wait(model.dropped_databases(None)).expect("they can be read");
+            prop_assert_eq!(&dropped, &expected, "after {:?}", it);
+            let kept = dropped.into_iter().map(|kept| kept.name);
+            for name in [named(0), named(1)].into_iter().chain(kept) {
                 let (is, should) = (everything(store, &name), everything(&model, &name));
                 for (is, should) in is.iter().zip(&should) {
                     prop_assert_eq!(is, should, "after {:?}", it);

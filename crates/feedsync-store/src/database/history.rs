@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use feedsync_couch::{BodyRef, Content, DatabaseName, DocumentId, Revision};
 
-use super::{Database, Dropped, StoredBody, StoredDocument};
+use super::{Database, StoredBody, StoredDocument};
 use crate::error::StoreError;
 use crate::order::{Epoch, Moment};
 
@@ -185,18 +185,28 @@ pub trait PastDocuments: Send + Sync + 'static {
         id: &DocumentId,
     ) -> Result<Vec<(Revision, WriteOrigin)>, StoreError>;
 
-    /// Gives a database another name, and records whether it was dropped. Nothing else of it changes, its epoch included.
-    /// Returns whether that was done: it is not if the new name is taken.
-    async fn rename_database(
+    /// Drops a database on behalf of a user, if its epoch is this one. One that
+    /// [keeps its history](Database::is_kept_when_dropped) keeps its contents and its epoch under another name. Returns
+    /// whether it is kept.
+    async fn drop_and_keep_database(
         &self,
         name: &DatabaseName,
         epoch: Epoch,
-        to: &DatabaseName,
-        dropped: Option<Dropped>,
+        author: Option<Arc<str>>,
     ) -> Result<bool, StoreError>;
 
+    /// Gives a dropped database its name back. Returns whether that was done: it is not if another database has the name, or
+    /// if the database was not dropped.
+    async fn undrop_database(&self, kept: &DatabaseName, epoch: Epoch) -> Result<bool, StoreError>;
+
+    /// Databases that were dropped and are kept, of a name or all, the last one first.
+    async fn dropped_databases(
+        &self,
+        name: Option<&DatabaseName>,
+    ) -> Result<Vec<Database>, StoreError>;
+
     /// Removes revisions that ended at or before a moment, with bodies that no tree names, up to a number; all of them
-    /// if no history is kept. From now on only the state of later moments is known. Returns whether there is more.
+    /// if no history is kept. A database that was dropped at or before the moment is removed. From now on only the state of later moments is known. Returns whether there is more.
     async fn expire_history(
         &self,
         name: &DatabaseName,
@@ -281,6 +291,11 @@ impl Database {
         let moment = self.keeps_history().then(|| self.past.last.followed_at(now))?;
         self.past.last = moment;
         Some(moment)
+    }
+
+    /// Whether the database was dropped at or before a moment.
+    pub(crate) fn was_dropped_by(&self, moment: Moment) -> bool {
+        self.dropped.as_ref().is_some_and(|dropped| dropped.moment <= moment)
     }
 
     /// Changes whether a history is kept.

@@ -1,12 +1,14 @@
 //! A store of items has no histories of databases.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use feedsync_couch::{DatabaseName, DocumentId, Revision};
 
 use super::ItemsOnly;
 use super::databases::none;
 use crate::database::{
-    Dropped, EndedPosition, EndedRevision, PastDocuments, PastPage, PastRange, WriteOrigin,
+    Database, EndedPosition, EndedRevision, PastDocuments, PastPage, PastRange, WriteOrigin,
 };
 use crate::error::StoreError;
 use crate::order::{Epoch, Moment};
@@ -41,14 +43,24 @@ impl<S: ItemsOnly> PastDocuments for S {
         Err(none(name))
     }
 
-    async fn rename_database(
+    async fn drop_and_keep_database(
         &self,
         name: &DatabaseName,
         _: Epoch,
-        _: &DatabaseName,
-        _: Option<Dropped>,
+        _: Option<Arc<str>>,
     ) -> Result<bool, StoreError> {
         Err(none(name))
+    }
+
+    async fn undrop_database(&self, kept: &DatabaseName, _: Epoch) -> Result<bool, StoreError> {
+        Err(none(kept))
+    }
+
+    async fn dropped_databases(
+        &self,
+        _: Option<&DatabaseName>,
+    ) -> Result<Vec<Database>, StoreError> {
+        Ok(Vec::new())
     }
 
     async fn expire_history(

@@ -137,7 +137,8 @@ impl People for MemoryStore {
                         == Some(&collection_contents.collection.bridge_security())
                 });
             if is_made || is_bridged {
-                usage.databases += u64::from(is_made);
+                let is_kept = database_contents.database.dropped.is_some();
+                usage.databases += u64::from(is_made && !is_kept);
                 usage.documents +=
                     database_contents.database.documents + database_contents.database.deleted;
                 usage.database_bytes +=

@@ -22,7 +22,7 @@ const USAGE: &str = "
                       UNION ALL
                      SELECT d.id, 0 FROM owned JOIN collections c ON c.id = owned.id
                        JOIN databases d ON d.name = c.name AND d.security = convert_to('{\"fs:collection\":\"' || c.feed_id || '\"}', 'UTF8'))
-    SELECT coalesce(sum(charged.made), 0)::bigint, coalesce(sum(d.documents + d.deleted), 0)::bigint,
+    SELECT coalesce(sum(charged.made) FILTER (WHERE d.dropped_name IS NULL), 0)::bigint, coalesce(sum(d.documents + d.deleted), 0)::bigint,
            coalesce(sum(d.bytes + coalesce(l.bytes, 0) + coalesce(octet_length(d.security), 0)), 0)::bigint,
            (SELECT coalesce(sum(c.bytes), 0)::bigint FROM owned JOIN collections c ON c.id = owned.id),
            (SELECT coalesce(sum(l.length), 0)::bigint FROM owned JOIN logs l ON l.collection = owned.id AND NOT l.removed)

@@ -22,7 +22,7 @@ const USAGE: &str = "
                       UNION ALL
                      SELECT d.id, 0 FROM owned JOIN collections c ON c.id = owned.id
                        JOIN databases d ON d.name = c.name AND d.security = '{\"fs:collection\":\"' || c.feed_id || '\"}')
-    SELECT coalesce(sum(charged.made), 0), coalesce(sum(d.documents + d.deleted), 0),
+    SELECT coalesce(sum(charged.made) FILTER (WHERE d.dropped_name IS NULL), 0), coalesce(sum(d.documents + d.deleted), 0),
            coalesce(sum(d.bytes + d.local_bytes + coalesce(octet_length(d.security), 0)), 0),
            (SELECT coalesce(sum(c.bytes), 0) FROM owned JOIN collections c ON c.id = owned.id),
            (SELECT coalesce(sum(l.length), 0) FROM owned JOIN logs l ON l.collection = owned.id AND NOT l.removed)

@@ -18,7 +18,8 @@ macro_rules! select_databases {
         concat!(
             "SELECT id, name, epoch_began, epoch_tail, created, last, next_body, documents, deleted, purges, \
              revisions_kept, security, bytes, superseded, indexes, index_version, history_seconds, \
-             history_since, history_last, history_bytes, dropped_name, dropped_at, dropped_by FROM databases ",
+             history_since, history_last, history_bytes, dropped_name, dropped_at, dropped_by, \
+             coalesce(named_at, created) FROM databases ",
             $rest
         )
     };
@@ -78,6 +79,7 @@ fn database_row(row: &Row<'_>) -> Result<DatabaseRow, StoreError> {
         name: name.parse().map_err(|error| damaged(name, &error))?,
         epoch: Epoch::stored(moment(row.get(2)?), row.get(3)?),
         created: moment(row.get(4)?),
+        named: moment(row.get(23)?),
         last: ChangeNumber::new(count(5)?),
         documents: count(7)?,
         deleted: count(8)?,
@@ -118,8 +120,8 @@ pub(super) fn insert(
         .prepare_cached(
             "INSERT INTO databases (name, epoch_began, epoch_tail, created, last, next_body, documents, deleted,
                                     purges, revisions_kept, security, bytes, superseded, index_version,
-                                    dropped_name, dropped_at, dropped_by)
-             VALUES (?1, ?2, ?3, ?4, 0, 1, 0, 0, 0, ?5, ?6, 0, 0, ?7, ?8, ?9, ?10)",
+                                    dropped_name, dropped_at, dropped_by, named_at)
+             VALUES (?1, ?2, ?3, ?4, 0, 1, 0, 0, 0, ?5, ?6, 0, 0, ?7, ?8, ?9, ?10, ?11)",
         )?
         .execute(params![
             database.name.as_str(),
@@ -132,24 +134,44 @@ pub(super) fn insert(
             database.dropped.as_ref().map(|dropped| dropped.name.as_str()),
             database.dropped.as_ref().map(|dropped| dropped.moment),
             database.dropped.as_ref().and_then(|dropped| dropped.author.as_deref()),
+            database.named,
         ])?;
     Ok(())
 }
 
-/// Gives a database another name, and records whether it was dropped.
-pub(super) fn rename(
+/// Databases that were dropped and are kept, of a name or all, the last one first.
+pub(super) fn dropped(
     connection: &Connection,
-    id: i64,
-    to: &DatabaseName,
-    dropped: Option<&Dropped>,
+    name: Option<&DatabaseName>,
+) -> Result<Vec<Database>, StoreError> {
+    let sql = select_databases!(
+        "WHERE dropped_name IS NOT NULL AND name IS NOT NULL AND (?1 IS NULL OR dropped_name = ?1)
+         ORDER BY dropped_at DESC, id DESC"
+    );
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([name.map(DatabaseName::as_str)])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(database_row(row)?.database);
+    }
+    Ok(found)
+}
+
+/// Writes the name of a database, and whether it was dropped.
+pub(super) fn write_name(
+    connection: &Connection,
+    DatabaseRow { id, database, .. }: &DatabaseRow,
 ) -> Result<(), StoreError> {
-    let sql = "UPDATE databases SET name = ?2, dropped_name = ?3, dropped_at = ?4, dropped_by = ?5 WHERE id = ?1";
+    let sql = "UPDATE databases SET name = ?2, dropped_name = ?3, dropped_at = ?4, dropped_by = ?5, named_at = ?6
+                WHERE id = ?1";
+    let dropped = database.dropped.as_ref();
     connection.prepare_cached(sql)?.execute(params![
         id,
-        to.as_str(),
+        database.name.as_str(),
         dropped.map(|dropped| dropped.name.as_str()),
         dropped.map(|dropped| dropped.moment),
         dropped.and_then(|dropped| dropped.author.as_deref()),
+        database.named,
     ])?;
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Implementation of [`PastDocuments`] on the threads of a [`SqliteStore`].
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use feedsync_couch::{DatabaseName, DocumentId, Revision};
 use rusqlite::{Connection, params};
@@ -9,7 +11,7 @@ use super::database_rows::{self, DatabaseRow, Finder};
 use super::past_rows::{self, ended_columns};
 use super::{SqliteStore, rows};
 use crate::database::{
-    Dropped, EndedPosition, EndedRevision, PageBudget, PastDocument, PastDocuments, PastLeaf,
+    Database, EndedPosition, EndedRevision, PageBudget, PastDocument, PastDocuments, PastLeaf,
     PastPage, PastRange, StoredDocument, WriteOrigin, expired_piece,
 };
 use crate::error::StoreError;
@@ -64,32 +66,59 @@ impl PastDocuments for SqliteStore {
             .await
     }
 
-    async fn rename_database(
+    async fn drop_and_keep_database(
         &self,
         name: &DatabaseName,
         epoch: Epoch,
-        to: &DatabaseName,
-        dropped: Option<Dropped>,
+        author: Option<Arc<str>>,
     ) -> Result<bool, StoreError> {
-        let (from, new) = (name.clone(), to.clone());
-        let is_renamed = self
+        let (gone, environment) = (name.clone(), Arc::clone(&self.environment));
+        let is_kept = self
             .writer
             .run_without_growth(move |connection| {
-                let DatabaseRow { id, database, .. } = database_rows::require(connection, &from)?;
-                database.require(epoch)?;
-                let is_free = database_rows::find(connection, &new)?.is_none();
-                if is_free {
-                    database_rows::rename(connection, id, &new, dropped.as_ref())?;
+                let mut database_row = database_rows::require(connection, &gone)?;
+                database_row.database.require(epoch)?;
+                let is_kept = database_row.database.is_kept_when_dropped();
+                if is_kept {
+                    database_row.database.drop_now(environment.now(), author.clone())?;
+                    database_rows::write_name(connection, &database_row)?;
+                } else {
+                    database_rows::drop(connection, database_row.id)?;
                 }
-                Ok(is_free)
+                Ok(is_kept)
             })
             .await?;
-        if is_renamed {
-            for name in [name, to] {
-                self.database_notifier.notify_subscribers(name);
-            }
+        self.database_notifier.notify_subscribers(name);
+        Ok(is_kept)
+    }
+
+    async fn undrop_database(&self, kept: &DatabaseName, epoch: Epoch) -> Result<bool, StoreError> {
+        let (kept, environment) = (kept.clone(), Arc::clone(&self.environment));
+        let back = self
+            .writer
+            .run_without_growth(move |connection| {
+                let mut database_row = database_rows::require(connection, &kept)?;
+                database_row.database.require(epoch)?;
+                let is_back = database_row.database.undrop(environment.now())
+                    && database_rows::find(connection, &database_row.database.name)?.is_none();
+                if is_back {
+                    database_rows::write_name(connection, &database_row)?;
+                }
+                Ok(Some(database_row.database.name).filter(|_| is_back))
+            })
+            .await?;
+        if let Some(name) = &back {
+            self.database_notifier.notify_subscribers(name);
         }
-        Ok(is_renamed)
+        Ok(back.is_some())
+    }
+
+    async fn dropped_databases(
+        &self,
+        name: Option<&DatabaseName>,
+    ) -> Result<Vec<Database>, StoreError> {
+        let name = name.cloned();
+        self.readers.read(move |connection| database_rows::dropped(connection, name.as_ref())).await
     }
 
     async fn expire_history(
@@ -215,6 +244,9 @@ fn expire(
     most: usize,
 ) -> Result<bool, StoreError> {
     let mut database_row = database_rows::require(connection, name)?;
+    if database_row.database.was_dropped_by(ended_before) {
+        return database_rows::drop(connection, database_row.id).map(|()| false);
+    }
     let before = database_row.database.clone();
     let through = database_row.database.expire(ended_before);
     let sql = concat!(

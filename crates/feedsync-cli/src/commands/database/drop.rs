@@ -41,13 +41,16 @@ impl Drop {
         let home = context.open().await?;
         let (endpoint, name) = (&home.endpoint, &self.name);
         let mut former = match self.forget {
-            true => endpoint.dropped_databases(name).await?,
+            true => endpoint.dropped_databases(Some(name)).await?,
             false => Vec::new(),
         };
-        let present = match find(&home, name).await {
+        if name.as_str() == DatabaseName::USERS {
+            return Err(Failure::refused("the database of users cannot be dropped"));
+        }
+        let present = match endpoint.databases().database(name).await? {
             // Only former ones are deleted.
-            Err(_) if !former.is_empty() => None,
-            found => Some(found?),
+            None if !former.is_empty() => None,
+            _ => Some(find(&home, name).await?),
         };
         if let Some(database) = &present
             && let BridgeStatus::Collection(collection) = endpoint.bridge_status(database).await?
@@ -86,10 +89,10 @@ impl Drop {
             let former = text::count(former as u64, "former database");
             loss.push_str(&format!(", and {former} of that name"));
         }
-        match present.filter(|_| !self.forget).and_then(|database| database.past.since) {
-            Some(_) => {
-                let period = present.map(|database| list::history(database.history));
-                format!("{loss}; undrop brings it back for {}", period.unwrap_or_default())
+        match present.filter(|database| !self.forget && database.is_kept_when_dropped()) {
+            Some(database) => {
+                let period = list::history(database.history);
+                format!("{loss}; undrop brings it back for {period}")
             }
             None => loss + "; nothing of it is kept",
         }

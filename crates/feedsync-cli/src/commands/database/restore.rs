@@ -104,9 +104,9 @@ impl Restore {
             let found = home.endpoint.database_at(name, moment).await?;
             return Ok((found.unwrap_or_else(|| database.clone()), moment));
         }
-        let kept = home.endpoint.dropped_databases(name).await?.into_iter().next();
+        let kept = home.endpoint.dropped_databases(Some(name)).await?.into_iter().next();
         let dropped = kept.as_ref().and_then(|kept| kept.dropped.as_ref());
-        let moment = dropped.map(|dropped| dropped.moment.previous());
+        let moment = dropped.map(|dropped| dropped.moment);
         kept.zip(moment).ok_or_else(|| {
             let undrop = context.command("database undrop");
             Failure::not_found(format!("no dropped database {name} is kept"))

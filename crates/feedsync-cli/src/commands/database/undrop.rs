@@ -33,9 +33,9 @@ impl Undrop {
     pub(super) async fn run(self, context: &Context) -> Result<(), Failure> {
         let home = context.open().await?;
         let Some(name) = self.name else {
-            return shown(context, &home.endpoint.all_dropped_databases().await?);
+            return shown(context, &home.endpoint.dropped_databases(None).await?);
         };
-        let kept = home.endpoint.dropped_databases(&name).await?.into_iter().next();
+        let kept = home.endpoint.dropped_databases(Some(&name)).await?.into_iter().next();
         let kept = kept.ok_or_else(|| {
             let message = format!("{}: no dropped database {name} is kept", home.place);
             Failure::not_found(message).hint(format!(
@@ -44,9 +44,11 @@ impl Undrop {
             ))
         })?;
         if !home.endpoint.undrop_database(&kept).await? {
+            let taken = format!("there is a new database or a collection {name}");
             let restore = context.command(&format!("database restore {name} --dropped"));
-            return Err(Failure::refused(format!("there is a new database {name}"))
-                .hint(format!("to write the documents of the former one into it: {restore}")));
+            return Err(Failure::refused(taken).hint(format!(
+                "to write the documents of the former database into the new one: {restore}"
+            )));
         }
         let back = Database { name: name.clone(), dropped: None, ..kept };
         let documents = text::count(back.documents, "document");

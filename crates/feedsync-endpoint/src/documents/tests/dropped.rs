@@ -1,12 +1,10 @@
 //! Databases that are dropped and kept for their history.
 
-use feedsync_store::{Environment as _, Epoch, History, MAX_AHEAD};
+use feedsync_store::{Dropped, Environment as _, Epoch, History, MAX_AHEAD};
 
 use super::history::{PastRoom, all, contents};
 use super::*;
-use crate::documents::history::{
-    MIN_LOST_DOCUMENTS, RestoreRequest, RestoreSummary, is_dropped_name,
-};
+use crate::documents::history::{MIN_LOST_DOCUMENTS, RestoreRequest, RestoreSummary};
 
 impl PastRoom {
     fn drop_database(&self, author: Option<&str>) -> bool {
@@ -24,7 +22,7 @@ impl PastRoom {
     }
 
     fn kept(&self) -> Vec<Database> {
-        wait(self.room.endpoint.dropped_databases(&self.room.name)).unwrap()
+        wait(self.room.endpoint.dropped_databases(Some(&self.room.name))).unwrap()
     }
 
     fn undrop(&self, kept: &Database) -> bool {
@@ -61,14 +59,20 @@ fn dropped_database_comes_back_as_it_was() {
     let kept = past.kept().remove(0);
     let dropped = kept.dropped.clone().unwrap();
     assert_eq!((dropped.name, dropped.author.as_deref()), (past.room.name.clone(), Some("ada")));
-    assert!(is_dropped_name(&kept.name) && !is_dropped_name(&past.room.name), "{}", kept.name);
+    assert!(
+        Dropped::is_kept_name(&kept.name) && !Dropped::is_kept_name(&past.room.name),
+        "{}",
+        kept.name
+    );
     // Another database may have the name meanwhile.
     past.create();
     assert!(!past.undrop(&kept), "the name is taken");
     assert_eq!(past.kept(), [kept.clone()]);
     assert!(!past.drop_database(None), "one that was never written to is not kept");
     assert!(past.undrop(&kept));
-    assert_eq!((past.database(), past.room.changes()), (before, changes));
+    let Database { named, .. } = past.database();
+    assert!(named > before.named, "it has the name again from now on");
+    assert_eq!((past.database(), past.room.changes()), (Database { named, ..before }, changes));
     assert_eq!((contents(&past.room), past.kept()), (documents, Vec::new()));
     assert_eq!(past.restore(&all(early)).restored, 1, "its history is known");
     assert!(!past.undrop(&past.database()), "it is not dropped");
@@ -106,14 +110,58 @@ fn documents_of_a_former_database_are_restored_into_the_new_one() {
     let rest = past.restore(&all(moment));
     assert_eq!(rest, RestoreSummary { restored: 2, unchanged: 2, ..expected });
     assert_eq!(contents(&past.room), before, "with attachments");
-    // The moment before the drop has the last state.
-    let moment = past.kept()[0].dropped.clone().unwrap().moment.previous();
-    let restored = past.restore(&RestoreRequest { deletes_newer: false, ..all(moment) });
+    // The moment of the drop has the last state.
+    let kept = past.kept().remove(0);
+    let moment = kept.dropped.clone().unwrap().moment;
+    let writer = past.room.endpoint.documents_writer(Author::SERVER);
+    let request = RestoreRequest { deletes_newer: false, ..all(moment) };
+    let restored = wait(writer.restore(&past.database(), &kept, &request)).unwrap();
     assert_eq!((restored.restored, restored.deleted), (2, 0));
     assert_eq!(contents(&past.room), last);
     // The restore itself can be undone.
     let moment = past.database().past.last.previous();
     assert!(past.restore(&all(moment)).restored > 0);
+}
+
+/// A database that was brought back does not hide the one that had its name meanwhile.
+#[test]
+fn database_that_was_brought_back_has_its_name_from_then_on() {
+    let past = PastRoom::new();
+    past.put("a", ",\"n\":1");
+    let (first, early) = (past.database().epoch, past.now());
+    assert!(past.drop_database(None));
+    past.create();
+    past.put("b", ",\"n\":1");
+    let (second, between) = (past.database().epoch, past.now());
+    assert!(past.drop_database(None));
+    assert_eq!((past.at(early), past.at(between)), (Some(first), Some(second)));
+    let kept = past.kept();
+    assert!(past.undrop(&kept[1]));
+    for _ in 0..2 {
+        past.put("a", ",\"n\":2");
+        assert_eq!((past.at(early), past.at(between)), (Some(first), Some(second)));
+        assert_eq!(past.at(past.now()), Some(first));
+        assert!(past.drop_database(None));
+        let kept = past.kept();
+        assert!(past.undrop(kept.iter().find(|it| it.epoch == first).unwrap()));
+    }
+}
+
+/// A database whose name a collection has by now would be taken for its mirror.
+#[test]
+fn database_does_not_come_back_beside_a_collection() {
+    let past = PastRoom::new();
+    past.put("a", ",\"n\":1");
+    assert!(past.drop_database(None));
+    let name = past.room.name.as_str().parse().unwrap();
+    let new = feedsync_store::NewCollection {
+        name,
+        title: "notes".to_owned(),
+        format: feedsync_core::Format::Atom,
+        settings: Default::default(),
+    };
+    wait(past.room.endpoint.create_collection(new)).unwrap();
+    assert!(!past.undrop(&past.kept()[0]));
 }
 
 #[test]
@@ -137,7 +185,7 @@ fn former_databases_are_found_by_the_moment() {
     assert_eq!(past.at(lives[0].1.previous()), Some(present), "before all of them");
     let epochs: Vec<_> = past.kept().iter().map(|kept| kept.epoch).collect();
     assert!(epochs.iter().eq(lives.iter().rev().map(|(epoch, ..)| epoch)), "the last one first");
-    let all = wait(past.room.endpoint.all_dropped_databases()).unwrap();
+    let all = wait(past.room.endpoint.dropped_databases(None)).unwrap();
     assert_eq!(all.len(), 4);
     past.put("a", ",\"n\":1");
     assert!(past.drop_database(None));
@@ -184,7 +232,7 @@ fn databases_without_a_history_are_dropped_for_good() {
     past.keep(History::Off);
     assert!(!past.drop_database(None));
     assert!(!past.is_there());
-    assert_eq!(wait(past.room.endpoint.all_dropped_databases()).unwrap(), []);
+    assert_eq!(wait(past.room.endpoint.dropped_databases(None)).unwrap(), []);
 }
 
 /// A clock that was ahead when the database was written to does not make its last state unknown.
@@ -197,7 +245,7 @@ fn last_state_is_known_after_the_clock_went_back() {
     let last = past.database().past.last;
     assert!(past.drop_database(None));
     let dropped = past.kept()[0].dropped.clone().unwrap().moment;
-    assert!(dropped >= last, "{dropped:?} {last:?}");
+    assert!(dropped > last, "{dropped:?} {last:?}");
 }
 
 #[test]

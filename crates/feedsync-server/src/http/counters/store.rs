@@ -15,13 +15,13 @@ use feedsync_store::{
     Append, AuditAction, AuditEntry, AuditSelection, ChangeNumber, ChangePage, Collection,
     CollectionName, CreationContext, Database, DatabaseChange, Databases, Decide, DecideCollection,
     DecideDocuments, Digest, Discarded, DocumentChanges, DocumentPage, DocumentRange,
-    DocumentRequest, Dropped, EndedPosition, EndedRevision, Epoch, Expected, Generation, Grant,
-    GrantFilter, Identity, IndexPage, IndexRange, Indexes, ItemPage, ItemStore, LedgerEntry,
-    LocalDocument, Log, LogOutcome, LogSnapshot, Logs, Moment, NewCollection, NewGeneration,
-    NewRemote, NewSnapshot, NodeContent, Notices, PageLimit, PastDocuments, PastPage, PastRange,
-    People, Queries, Recent, Remote, RemoteId, RowLimit, SelectBodies, Selection, SkipKind, Store,
-    StoreError, StoredItem, StoredViews, Token, Usage, User, UserId, UserName, ViewNode, ViewPage,
-    ViewState, ViewsSignature, ViewsUpdate, WriteOrigin,
+    DocumentRequest, EndedPosition, EndedRevision, Epoch, Expected, Generation, Grant, GrantFilter,
+    Identity, IndexPage, IndexRange, Indexes, ItemPage, ItemStore, LedgerEntry, LocalDocument, Log,
+    LogOutcome, LogSnapshot, Logs, Moment, NewCollection, NewGeneration, NewRemote, NewSnapshot,
+    NodeContent, Notices, PageLimit, PastDocuments, PastPage, PastRange, People, Queries, Recent,
+    Remote, RemoteId, RowLimit, SelectBodies, Selection, SkipKind, Store, StoreError, StoredItem,
+    StoredViews, Token, Usage, User, UserId, UserName, ViewNode, ViewPage, ViewState,
+    ViewsSignature, ViewsUpdate, WriteOrigin,
 };
 
 use super::page::{Histogram, Page};
@@ -194,7 +194,9 @@ timed! {
     async fn documents_at(&self, name: &DatabaseName, moment: Moment, range: PastRange, most_bytes: u64) -> PastPage;
     async fn ended_revisions(&self, name: &DatabaseName, of: Option<&DocumentId>, before: Option<EndedPosition>, most: usize) -> Vec<EndedRevision>;
     async fn leaf_origins(&self, name: &DatabaseName, id: &DocumentId) -> Vec<(Revision, WriteOrigin)>;
-    async fn rename_database(&self, name: &DatabaseName, epoch: Epoch, to: &DatabaseName, dropped: Option<Dropped>) -> bool;
+    async fn drop_and_keep_database(&self, name: &DatabaseName, epoch: Epoch, author: Option<Arc<str>>) -> bool;
+    async fn undrop_database(&self, kept: &DatabaseName, epoch: Epoch) -> bool;
+    async fn dropped_databases(&self, name: Option<&DatabaseName>) -> Vec<Database>;
     async fn expire_history(&self, name: &DatabaseName, ended_before: Moment, most: usize) -> bool;
 }
 

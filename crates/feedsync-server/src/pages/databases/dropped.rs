@@ -8,12 +8,10 @@ use feedsync_endpoint::documents::history::{RestoreError, RestoreRequest};
 use feedsync_store::{Database, Dropped};
 use http::StatusCode;
 
-use super::history::{MAX_RESTORED, history_page, period_of};
+use super::history::{check_size, history_page, period_of, restore_from};
 use super::request::DatabasesRequest;
 use super::{database_page, size};
 use crate::access::call::Call;
-use crate::access::databases::restore_documents;
-use crate::access::quotas;
 use crate::http::problem::Problem;
 use crate::hub::Hub;
 use crate::pages::answer::{Frame, Time, page, see_other, sentence};
@@ -68,6 +66,7 @@ pub(crate) async fn change(
     let done = match form.text("action") {
         "undrop" => undrop(&asked, &dropped, &kept).await?,
         "restore" => restore(&asked, &dropped, &kept).await?,
+        "forget" => forget(&asked, form.has("confirm"), &kept).await?,
         _ => return Err(Problem::bad_request("the form has no known action")),
     };
     match done {
@@ -85,7 +84,7 @@ async fn undrop(
     let name = &dropped.name;
     Ok(match asked.hub.endpoint.undrop_database(kept).await? {
         true => Ok(database_page(asked.call.base.path(), name)),
-        false => Err(format!("There is a new database {name} by now.")),
+        false => Err(format!("There is a new database or a collection {name} by now.")),
     })
 }
 
@@ -100,28 +99,37 @@ async fn restore(
     let Some(database) = asked.databases.database(name).await? else {
         return Ok(Err(format!("There is no database {name} any more.")));
     };
-    if kept.documents + kept.deleted > MAX_RESTORED {
-        return Ok(Err(format!(
-            "A page restores at most {MAX_RESTORED} documents. Use the command: feedsync database restore {name} --dropped"
-        )));
+    if let Err(error) = check_size(kept).and_then(|()| check_size(&database)) {
+        return Ok(Err(format!("{error} {name} --dropped")));
     }
     let principal = asked.current_user_of(&database).await?;
-    quotas::documents(&asked.hub, name, 0, 1).await?;
     let request = RestoreRequest {
-        moment: dropped.moment.previous(),
+        moment: dropped.moment,
         documents: None,
         deletes_newer: false,
         is_trial: false,
     };
-    let done = restore_documents(&asked.hub, &asked.call, &principal, &database, &request).await;
-    match done {
-        Ok(done) => {
-            let page = history_page(asked.call.base.path(), name);
-            Ok(Ok(format!("{page}&said={}", super::history::restored(&done))))
-        }
+    let ends = (&database, kept);
+    let page = history_page(asked.call.base.path(), name);
+    match restore_from(asked, &principal, ends, &request).await? {
+        Ok(counts) => Ok(Ok(format!("{page}&said={counts}"))),
         Err(error @ RestoreError::Unknown { .. }) => Ok(Err(sentence(error))),
         Err(RestoreError::Store(error)) => Err(error.into()),
     }
+}
+
+/// Deletes a dropped database for good. Returns the address of the page, or why it was not done.
+async fn forget(
+    asked: &DatabasesRequest,
+    is_confirmed: bool,
+    kept: &Database,
+) -> Result<Result<String, String>, Problem> {
+    if !is_confirmed {
+        let unconfirmed = "Nothing was deleted: confirm that the database cannot be brought back.";
+        return Ok(Err(unconfirmed.to_owned()));
+    }
+    asked.databases.drop_database(&kept.name, kept.epoch).await?;
+    Ok(Ok(format!("{}/pages/dropped", asked.call.base.path())))
 }
 
 async fn shown(

@@ -22,8 +22,9 @@ use words::{period, said, typed_time};
 use super::document::document_page;
 use super::request::DatabasesRequest;
 use super::{database_page, size};
+use crate::access::Principal;
 use crate::access::call::Call;
-use crate::access::databases::{Need, may_access, restore_documents};
+use crate::access::databases::{Need, database_at, may_access, restore_documents};
 use crate::access::quotas;
 use crate::http::problem::Problem;
 use crate::http::query::encoded;
@@ -36,7 +37,7 @@ use crate::pages::form_token::{self, STALE};
 const PAGE: usize = 50;
 
 /// Maximum number of documents that a page restores at once; the command has no such bound.
-pub(super) const MAX_RESTORED: u64 = 100_000;
+const MAX_RESTORED: u64 = 100_000;
 
 /// Periods of histories that the form offers, in days.
 const PERIODS: [u64; 5] = [1, 7, 30, 90, 365];
@@ -178,7 +179,6 @@ async fn carry_out(
                 deletes_newer: form.has("newer"),
                 is_trial: false,
             };
-            check_size(database)?;
             restore(asked, database, &request).await
         }
         _ => Err(unknown_form()),
@@ -221,16 +221,44 @@ async fn restore(
     request: &RestoreRequest,
 ) -> Result<String, Failure> {
     let principal = asked.current_user_of(database).await?;
-    // A restore adds revisions: an owner who has used up the quota makes room first.
-    quotas::documents(&asked.hub, &database.name, 0, 1).await?;
-    let done = restore_documents(&asked.hub, &asked.call, &principal, database, request).await;
-    let done = done.map_err(failure)?;
-    Ok(restored(&done))
+    let source = source(asked, &principal, database, request).await?;
+    let done = restore_from(asked, &principal, (database, &source), request).await?;
+    Ok(done.map_err(failure)?)
 }
 
-/// Counts of a restore, for the address of the next page.
-pub(super) fn restored(done: &RestoreSummary) -> String {
-    format!("restored-{}-{}-{}", done.restored, done.deleted, done.refused)
+/// Restores a past state of a source, within the quota of the owner. Returns the counts for the address of the next page.
+pub(super) async fn restore_from(
+    asked: &DatabasesRequest,
+    principal: &Principal,
+    (database, source): (&Database, &Database),
+    request: &RestoreRequest,
+) -> Result<Result<String, RestoreError>, Problem> {
+    // A restore adds revisions: an owner who has used up the quota makes room first. Documents of another database are new.
+    let (documents, bytes) = match (source.epoch == database.epoch, &request.documents) {
+        (false, None) => (source.documents, source.bytes),
+        _ => (0, 1),
+    };
+    quotas::documents(&asked.hub, &database.name, documents, bytes).await?;
+    let call = &asked.call;
+    let done = restore_documents(&asked.hub, call, principal, (database, source), request).await;
+    Ok(done.map(|done| format!("restored-{}-{}-{}", done.restored, done.deleted, done.refused)))
+}
+
+/// The database that had the name at the moment. Fails for one that is too large for a page.
+async fn source(
+    asked: &DatabasesRequest,
+    principal: &Principal,
+    database: &Database,
+    request: &RestoreRequest,
+) -> Result<Database, Failure> {
+    let endpoint = &asked.hub.endpoint;
+    let found = database_at(endpoint, principal, database, request.moment).await;
+    let unknown = || failure(RestoreError::Unknown { since: database.past.since });
+    let source = found.map_err(Problem::from)?.ok_or_else(unknown)?;
+    if request.documents.is_none() {
+        check_size(database).and_then(|()| check_size(&source)).map_err(Failure::invalid)?;
+    }
+    Ok(source)
 }
 
 fn failure(error: RestoreError) -> Failure {
@@ -241,12 +269,11 @@ fn failure(error: RestoreError) -> Failure {
 }
 
 /// Fails for a database that is too large for a page.
-fn check_size(database: &Database) -> Result<(), Failure> {
+pub(super) fn check_size(database: &Database) -> Result<(), String> {
     match database.documents + database.deleted > MAX_RESTORED {
-        true => Err(Failure::invalid(format!(
-            "A page restores at most {MAX_RESTORED} documents. Use the command: feedsync database restore {}",
-            database.name
-        ))),
+        true => Err(format!(
+            "A page restores at most {MAX_RESTORED} documents. Use the command: feedsync database restore"
+        )),
         false => Ok(()),
     }
 }
@@ -318,11 +345,12 @@ async fn preview(
     time: &str,
     deletes_newer: bool,
 ) -> Result<RestoreSummary, Failure> {
-    check_size(database)?;
     let moment = typed_time(time).map_err(Failure::invalid)?;
     let request = RestoreRequest { moment, documents: None, deletes_newer, is_trial: true };
     let (call, principal) = (&asked.call, &asked.call.principal);
-    restore_documents(&asked.hub, call, principal, database, &request).await.map_err(failure)
+    let source = source(asked, principal, database, &request).await?;
+    let ends = (database, &source);
+    restore_documents(&asked.hub, call, principal, ends, &request).await.map_err(failure)
 }
 
 /// A page of changes, and the position after it.

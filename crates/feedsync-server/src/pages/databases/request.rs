@@ -68,12 +68,11 @@ impl DatabasesRequest {
     pub(super) async fn dropped(&self, principal: &Principal) -> Result<Vec<Database>, Problem> {
         let endpoint = &self.hub.endpoint;
         let mut found = Vec::new();
-        for kept in endpoint.all_dropped_databases().await? {
+        for kept in endpoint.dropped_databases(None).await? {
             if may_access_dropped(endpoint, principal, &kept, Need::Administer).await? {
                 found.push(kept);
             }
         }
-        found.sort_by_key(|kept| std::cmp::Reverse(kept.dropped.as_ref().map(|it| it.moment)));
         Ok(found)
     }
 

@@ -13,7 +13,7 @@ use self::edits::{
 use super::history::{State, state_at};
 use crate::conformance::{TestEnvironment, wait};
 use crate::{
-    ChangeNumber, Database, DatabaseChange, Databases, DatabasesExt as _, DocumentWrite, Dropped,
+    ChangeNumber, Database, DatabaseChange, Databases, DatabasesExt as _, DocumentWrite,
     Environment as _, History, Moment, SelectBodies, StoredBody, StoredDocument, WriteOrigin,
 };
 
@@ -130,28 +130,37 @@ impl Schedule {
             5 if self.random.below(4) == 0 => self.keep(store, None),
             5 | 6 => self.keep(store, Some(60)),
             7 => self.lose_everything(store),
-            8 => self.rename(store),
+            8 => self.drop_or_undrop(store),
             _ => self.write(store),
         }
         self.check(store, 3);
     }
 
-    /// Drops the database so that it is kept under another name, or brings it back.
-    fn rename(&mut self, store: &(impl Databases + ?Sized)) {
-        let database = self.database(store);
-        let (to, dropped) = match &database.dropped {
-            Some(dropped) => (dropped.name.clone(), None),
+    /// Drops the database, which is kept if it has a history, or brings it back.
+    fn drop_or_undrop(&mut self, store: &(impl Databases + ?Sized)) {
+        let before = self.database(store);
+        let (name, epoch) = (&before.name, before.epoch);
+        let now = match &before.dropped {
+            Some(dropped) => {
+                assert!(
+                    wait(store.undrop_database(name, epoch)).expect("it is there"),
+                    "it is free"
+                );
+                let now = wait(store.database(&dropped.name)).expect("it can be read");
+                now.expect("it is back")
+            }
+            None if !before.is_kept_when_dropped() => return,
             None => {
-                let (name, moment) = (database.name.clone(), self.environment.now());
-                let to = format!("{name}$dropped").parse().expect("a name");
-                (to, Some(Dropped { name, moment, author: None }))
+                let dropped = store.drop_and_keep_database(name, epoch, None);
+                assert!(wait(dropped).expect("it is dropped"), "it is kept");
+                let kept = wait(store.dropped_databases(Some(name))).expect("they can be read");
+                kept.into_iter().next().expect("it is kept")
             }
         };
-        let renamed = store.rename_database(&database.name, database.epoch, &to, dropped.clone());
-        assert!(wait(renamed).expect("it is renamed"), "the name is free");
-        assert_eq!(wait(store.database(&database.name)).expect("it can be read"), None);
-        self.name = to.clone();
-        assert_eq!(self.database(store), Database { name: to, dropped, ..database });
+        assert_eq!(wait(store.database(name)).expect("it can be read"), None);
+        let Database { name, named, dropped, .. } = now.clone();
+        self.name = name.clone();
+        assert_eq!(now, Database { name, named, dropped, ..before });
     }
 
     /// A client deletes or overwrites all documents, in one or several transactions, and the database is compacted.

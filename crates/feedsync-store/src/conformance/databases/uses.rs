@@ -11,7 +11,7 @@ use super::everything::BEGAN;
 use crate::conformance::wait;
 use crate::{
     Database, DatabaseChange, Databases, DatabasesExt as _, DocumentRequest, DocumentWrite,
-    DocumentsSnapshot, Dropped, Epoch, History, Kind, LocalDocument, Moment, StoredBody,
+    DocumentsSnapshot, Epoch, History, Kind, LocalDocument, Moment, StoredBody,
 };
 
 /// An operation on databases.
@@ -38,18 +38,21 @@ impl Use {
                 wait(databases.drop_database(&named(name), epoch_of(databases, name)))
                     .map(|()| None),
             ),
-            Operation::Rename(name, to, is_dropped) => {
-                let dropped = Dropped {
-                    name: named(9),
-                    moment: Moment::from_micros(BEGAN),
-                    author: Some("ada".into()).filter(|_| to == 1),
-                };
-                let dropped = Some(dropped).filter(|_| is_dropped);
+            Operation::Keep(name) => {
+                let author = Some("ada".into()).filter(|_| name == 1);
                 let (from, epoch) = (named(name), epoch_of(databases, name));
-                match wait(databases.rename_database(&from, epoch, &named(to), dropped)) {
-                    Ok(is_renamed) => is_renamed.to_string(),
+                match wait(databases.drop_and_keep_database(&from, epoch, author)) {
+                    Ok(is_kept) => is_kept.to_string(),
                     Err(error) => error.to_string(),
                 }
+            }
+            Operation::Undrop(name) => {
+                let kept = wait(databases.dropped_databases(Some(&named(name))));
+                let Some(kept) = kept.expect("they can be read").into_iter().next() else {
+                    return String::new();
+                };
+                let undropped = databases.undrop_database(&kept.name, kept.epoch);
+                wait(undropped).expect("it exists").to_string()
             }
             Operation::Change(name, kept) => {
                 let history = match kept {
@@ -142,7 +145,8 @@ impl Use {
 enum Operation {
     Create(u8),
     Drop(u8),
-    Rename(u8, u8, bool),
+    Keep(u8),
+    Undrop(u8),
     Change(u8, u64),
     Write(u8, Vec<Arrival>),
     Purge(u8, u8),
@@ -199,8 +203,8 @@ fn operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
         2 => name().prop_map(Operation::Create),
         1 => name().prop_map(Operation::Drop),
-        2 => (name(), name(), any::<bool>())
-            .prop_map(|(name, to, is_dropped)| Operation::Rename(name, to, is_dropped)),
+        2 => name().prop_map(Operation::Keep),
+        2 => name().prop_map(Operation::Undrop),
         1 => (name(), 1..9u64).prop_map(|(name, kept)| Operation::Change(name, kept)),
         12 => (name(), prop::collection::vec(arrival, 0..5))
             .prop_map(|(name, arrivals)| Operation::Write(name, arrivals)),

@@ -1,13 +1,14 @@
 //! The history of a database in memory.
 
 use std::ops::Bound;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use feedsync_couch::{BodyRef, DatabaseName, DocumentId, Revision};
 
 use super::{DatabaseContents, MemoryStore};
 use crate::database::{
-    Dropped, EndedPosition, EndedRevision, PageBudget, PastDocument, PastDocuments, PastLeaf,
+    Database, EndedPosition, EndedRevision, PageBudget, PastDocument, PastDocuments, PastLeaf,
     PastPage, PastRange, StoredDocument, WriteEffect, WriteOrigin,
 };
 use crate::error::StoreError;
@@ -62,29 +63,62 @@ impl PastDocuments for MemoryStore {
         })
     }
 
-    async fn rename_database(
+    async fn drop_and_keep_database(
         &self,
         name: &DatabaseName,
         epoch: Epoch,
-        to: &DatabaseName,
-        dropped: Option<Dropped>,
+        author: Option<Arc<str>>,
     ) -> Result<bool, StoreError> {
-        {
+        let is_kept = {
             let mut state = self.state();
             state.database_mut(name)?.database.require(epoch)?;
-            if state.databases_by_name.contains_key(to) {
+            let contents = state.databases_by_name.remove(name);
+            let contents = contents.filter(|it| it.database.is_kept_when_dropped());
+            let is_kept = contents.is_some();
+            if let Some(mut contents) = contents {
+                contents.database.drop_now(self.environment.now(), author)?;
+                state.databases_by_name.insert(contents.database.name.clone(), contents);
+            }
+            is_kept
+        };
+        self.database_notifier.notify_subscribers(name);
+        Ok(is_kept)
+    }
+
+    async fn undrop_database(&self, kept: &DatabaseName, epoch: Epoch) -> Result<bool, StoreError> {
+        let name = {
+            let mut state = self.state();
+            let mut database = state.database_mut(kept)?.database.clone();
+            database.require(epoch)?;
+            if !database.undrop(self.environment.now())
+                || state.databases_by_name.contains_key(&database.name)
+            {
                 return Ok(false);
             }
-            if let Some(mut contents) = state.databases_by_name.remove(name) {
-                contents.database.name = to.clone();
-                contents.database.dropped = dropped;
-                state.databases_by_name.insert(to.clone(), contents);
+            let name = database.name.clone();
+            if let Some(mut contents) = state.databases_by_name.remove(kept) {
+                contents.database = database;
+                state.databases_by_name.insert(name.clone(), contents);
             }
-        }
-        for name in [name, to] {
-            self.database_notifier.notify_subscribers(name);
-        }
+            name
+        };
+        self.database_notifier.notify_subscribers(&name);
         Ok(true)
+    }
+
+    async fn dropped_databases(
+        &self,
+        name: Option<&DatabaseName>,
+    ) -> Result<Vec<Database>, StoreError> {
+        let state = self.state();
+        let all = state.databases_by_name.values().map(|contents| &contents.database);
+        let mut found: Vec<_> = all
+            .filter_map(|database| Some((database.dropped.as_ref()?, database)))
+            .filter(|(dropped, _)| name.is_none_or(|name| dropped.name == *name))
+            .collect();
+        found
+            .sort_by_key(|(dropped, database)| std::cmp::Reverse((dropped.moment, database.epoch)));
+        Ok(found.into_iter().map(|(_, database)| database.clone()).collect())
     }
 
     async fn expire_history(
@@ -93,6 +127,10 @@ impl PastDocuments for MemoryStore {
         ended_before: Moment,
         most: usize,
     ) -> Result<bool, StoreError> {
+        if self.with_database(name, |it| Ok(it.database.was_dropped_by(ended_before)))? {
+            self.state().databases_by_name.remove(name);
+            return Ok(false);
+        }
         self.with_database(name, |contents| {
             let through = contents.database.expire(ended_before);
             let is_due = |row: &&EndedRevision| row.ended.moment <= through;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::Bound;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use deadpool_postgres::{Client, Transaction};
@@ -15,7 +16,7 @@ use super::past_rows::{self, ENDED_OF, REMOVE_ENDED, ended_columns};
 use super::rows::{self, DatabaseRow, LOCK};
 use super::{bodies, transfer};
 use crate::database::{
-    Dropped, EndedPosition, EndedRevision, PageBudget, PastDocument, PastDocuments, PastLeaf,
+    Database, EndedPosition, EndedRevision, PageBudget, PastDocument, PastDocuments, PastLeaf,
     PastPage, PastRange, StoredDocument, WriteOrigin, expired_piece,
 };
 use crate::error::StoreError;
@@ -109,30 +110,54 @@ impl PastDocuments for PostgresStore {
         .await
     }
 
-    async fn rename_database(
+    async fn drop_and_keep_database(
         &self,
         name: &DatabaseName,
         epoch: Epoch,
-        to: &DatabaseName,
-        dropped: Option<Dropped>,
+        author: Option<Arc<str>>,
     ) -> Result<bool, StoreError> {
-        let (name, to) = (name.clone(), to.clone());
+        let name = name.clone();
         self.run(move |node| async move {
-            let (from, new) = (name.clone(), to.clone());
-            let is_renamed = node
+            let (gone, now) = (name.clone(), node.environment.now());
+            let is_kept = node
                 .write(move |transaction, _| {
                     async move {
-                        rows::rename(transaction, (&from, epoch), &new, dropped.as_ref()).await
+                        rows::drop_and_keep(transaction, (&gone, epoch), now, author).await
                     }
                     .boxed()
                 })
                 .await?;
-            if is_renamed {
-                for name in [&name, &to] {
-                    node.database_changed(name);
-                }
+            node.database_changed(&name);
+            Ok(is_kept)
+        })
+        .await
+    }
+
+    async fn undrop_database(&self, kept: &DatabaseName, epoch: Epoch) -> Result<bool, StoreError> {
+        let kept = kept.clone();
+        self.run(move |node| async move {
+            let now = node.environment.now();
+            let back = node
+                .write(move |transaction, _| {
+                    async move { rows::undrop(transaction, (&kept, epoch), now).await }.boxed()
+                })
+                .await?;
+            if let Some(name) = &back {
+                node.database_changed(name);
             }
-            Ok(is_renamed)
+            Ok(back.is_some())
+        })
+        .await
+    }
+
+    async fn dropped_databases(
+        &self,
+        name: Option<&DatabaseName>,
+    ) -> Result<Vec<Database>, StoreError> {
+        let name = name.cloned();
+        self.run(move |node| async move {
+            let client = node.connection().await?;
+            rows::dropped(&client, name.as_ref()).await
         })
         .await
     }
@@ -334,6 +359,9 @@ async fn expire(
     most: usize,
 ) -> Result<bool, StoreError> {
     let mut database_row = rows::lock(transaction, LOCK, name).await?;
+    if database_row.database.was_dropped_by(ended_before) {
+        return rows::remove(transaction, database_row.id).await.map(|()| false);
+    }
     let before = database_row.database.clone();
     let through = micros(database_row.database.expire(ended_before));
     let limit = i64::try_from(most).unwrap_or(i64::MAX);

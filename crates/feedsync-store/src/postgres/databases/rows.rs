@@ -11,7 +11,7 @@ use crate::columns::moment;
 use crate::database::{Database, Dropped, History, HistoryState};
 use crate::environment::Environment;
 use crate::error::StoreError;
-use crate::order::Epoch;
+use crate::order::{Epoch, Moment};
 use crate::postgres::collections;
 use crate::postgres::pipeline::{Parameter, Pipeline};
 use crate::postgres::rows::{get, maybe_moment, micros, number, parsed};
@@ -21,7 +21,8 @@ macro_rules! select_databases {
         concat!(
             "SELECT id, name, epoch_began, epoch_tail, created, last, next_body, documents, deleted, purges, \
              revisions_kept, security, bytes, superseded, indexes, index_version, history_seconds, history_since, \
-             history_last, history_bytes, dropped_name, dropped_at, dropped_by FROM databases ",
+             history_last, history_bytes, dropped_name, dropped_at, dropped_by, \
+             coalesce(named_at, created) FROM databases ",
             $rest
         )
     };
@@ -34,6 +35,10 @@ pub(super) const BY_NAME: &str = select_databases!("WHERE name = $1");
 pub(super) const BY_NAME_SETTLED: &str = select_databases!(
     "WHERE name = $1 AND EXISTS
        (SELECT 1 FROM endpoint WHERE right(place, 8) = left(pg_walfile_name(pg_current_wal_lsn()), 8))"
+);
+const DROPPED: &str = select_databases!(
+    "WHERE dropped_name IS NOT NULL AND name IS NOT NULL AND ($1::text IS NULL OR dropped_name = $1)
+     ORDER BY dropped_at DESC, id DESC"
 );
 const AFTER: &str = select_databases!("WHERE name > $1 ORDER BY name LIMIT $2");
 
@@ -131,6 +136,7 @@ fn database_row(row: &Row) -> Result<DatabaseRow, StoreError> {
         name: parsed(row, 1)?,
         epoch: Epoch::stored(moment(get(row, 2)?), get::<i64>(row, 3)? as u32),
         created: moment(get(row, 4)?),
+        named: moment(get(row, 23)?),
         last: number(row, 5)?,
         documents: count(7)?,
         deleted: count(8)?,
@@ -194,8 +200,13 @@ pub(super) async fn drop(
 ) -> Result<(), StoreError> {
     let database_row = lock(transaction, LOCK_EXCLUSIVE, name).await?;
     database_row.database.require(epoch)?;
+    remove(transaction, database_row.id).await
+}
+
+/// Removes a database. Its contents are swept later.
+pub(super) async fn remove(transaction: &Transaction<'_>, id: i64) -> Result<(), StoreError> {
     let sql = "UPDATE databases SET name = NULL WHERE id = $1";
-    transaction.execute(sql, &[&database_row.id]).await?;
+    transaction.execute(sql, &[&id]).await?;
     Ok(())
 }
 
@@ -207,12 +218,12 @@ pub(super) async fn insert(
 ) -> Result<(), StoreError> {
     let sql = "INSERT INTO databases (name, epoch_began, epoch_tail, created, last, next_body, documents, deleted,
                                       purges, revisions_kept, bytes, superseded, security, index_version,
-                                      dropped_name, dropped_at, dropped_by)
-               VALUES ($1, $2, $3, $4, 0, 1, 0, 0, 0, $5, 0, 0, $6, $7, $8, $9, $10)";
+                                      dropped_name, dropped_at, dropped_by, named_at)
+               VALUES ($1, $2, $3, $4, 0, 1, 0, 0, 0, $5, 0, 0, $6, $7, $8, $9, $10, $11)";
     let statement = transaction.prepare_cached(sql).await?;
     let security = database.security.as_ref().map(String::as_bytes);
     let (dropped_name, dropped_at, dropped_by) = dropped_columns(database.dropped.as_ref());
-    let values: [Parameter<'_>; 10] = [
+    let values: [Parameter<'_>; 11] = [
         &database.name.as_str(),
         &micros(database.epoch.began()),
         &i64::from(database.epoch.tail()),
@@ -223,33 +234,77 @@ pub(super) async fn insert(
         &dropped_name,
         &dropped_at,
         &dropped_by,
+        &micros(database.named),
     ];
     transaction.execute(&statement, &values).await?;
     Ok(())
 }
 
-/// Gives a database another name, and records whether it was dropped. Returns whether that was done: it is not if the new name
-/// is taken.
-pub(super) async fn rename(
+/// Drops a database, and keeps it under another name if it keeps its history. Returns whether it is kept.
+pub(super) async fn drop_and_keep(
     transaction: &Transaction<'_>,
     (name, epoch): (&DatabaseName, Epoch),
-    to: &DatabaseName,
-    dropped: Option<&Dropped>,
+    now: Moment,
+    author: Option<Arc<str>>,
 ) -> Result<bool, StoreError> {
-    // Nobody creates a database meanwhile.
-    transaction.query(LOCK_ENDPOINT, &[]).await?;
-    let database_row = lock(transaction, LOCK_EXCLUSIVE, name).await?;
+    let mut database_row = lock(transaction, LOCK_EXCLUSIVE, name).await?;
     database_row.database.require(epoch)?;
-    if find(transaction, BY_NAME, to).await?.is_some() {
+    if !database_row.database.is_kept_when_dropped() {
+        remove(transaction, database_row.id).await?;
         return Ok(false);
     }
-    let (dropped_name, dropped_at, dropped_by) = dropped_columns(dropped);
-    let sql = "UPDATE databases SET name = $2, dropped_name = $3, dropped_at = $4, dropped_by = $5
-                WHERE id = $1";
-    let values: [Parameter<'_>; 5] =
-        [&database_row.id, &to.as_str(), &dropped_name, &dropped_at, &dropped_by];
-    transaction.execute(sql, &values).await?;
+    database_row.database.drop_now(now, author)?;
+    write_name(transaction, &database_row).await?;
     Ok(true)
+}
+
+/// Gives a dropped database its name back. Returns the name, unless another database has it or the database was not dropped.
+pub(super) async fn undrop(
+    transaction: &Transaction<'_>,
+    (kept, epoch): (&DatabaseName, Epoch),
+    now: Moment,
+) -> Result<Option<DatabaseName>, StoreError> {
+    // Nobody creates a database meanwhile.
+    transaction.query(LOCK_ENDPOINT, &[]).await?;
+    let mut database_row = lock(transaction, LOCK_EXCLUSIVE, kept).await?;
+    database_row.database.require(epoch)?;
+    if !database_row.database.undrop(now)
+        || find(transaction, BY_NAME, &database_row.database.name).await?.is_some()
+    {
+        return Ok(None);
+    }
+    write_name(transaction, &database_row).await?;
+    Ok(Some(database_row.database.name))
+}
+
+/// Databases that were dropped and are kept, of a name or all, the last one first.
+pub(super) async fn dropped(
+    client: &impl GenericClient,
+    name: Option<&DatabaseName>,
+) -> Result<Vec<Database>, StoreError> {
+    let statement = client.prepare_cached(DROPPED).await?;
+    let rows = client.query(&statement, &[&name.map(DatabaseName::as_str)]).await?;
+    rows.iter().map(|row| Ok(database_row(row)?.database)).collect()
+}
+
+/// Writes the name of a database, and whether it was dropped.
+async fn write_name(
+    transaction: &Transaction<'_>,
+    DatabaseRow { id, database, .. }: &DatabaseRow,
+) -> Result<(), StoreError> {
+    let (dropped_name, dropped_at, dropped_by) = dropped_columns(database.dropped.as_ref());
+    let sql = "UPDATE databases SET name = $2, dropped_name = $3, dropped_at = $4, dropped_by = $5, named_at = $6
+                WHERE id = $1";
+    let values: [Parameter<'_>; 6] = [
+        id,
+        &database.name.as_str(),
+        &dropped_name,
+        &dropped_at,
+        &dropped_by,
+        &micros(database.named),
+    ];
+    transaction.execute(sql, &values).await?;
+    Ok(())
 }
 
 /// The columns of how a database was dropped.
