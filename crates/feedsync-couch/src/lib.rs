@@ -66,6 +66,6 @@ pub use security::{DEFAULT_SECURITY, Security, security_of, without_user};
 pub use sort::{MAX_SORT_FIELDS, Sort, SortField};
 pub use tree::{BodyRef, Content, DamagedTree, Graft, Leaf, Path, PathError, Purged, Tree};
 pub use user::{
-    MAX_USER_BYTES, USER_ID_PREFIX, UserDocument, UserWriter, roles_of_user, user_document_id,
-    user_of_id,
+    HashedPassword, MAX_ITERATIONS, MAX_USER_BYTES, PasswordDigest, USER_ID_PREFIX, UserDocument,
+    UserWriter, roles_of_user, user_document_id, user_of_id,
 };

@@ -1,5 +1,7 @@
 //! Documents of the database of users (`_users`): the form that CouchDB gives them, and who may write them.
 
+mod hashed;
+
 use std::collections::HashSet;
 
 use feedsync_formats::json::{Kind, Node};
@@ -10,15 +12,13 @@ use crate::name::DocumentId;
 use crate::query::texts;
 use crate::refusal::{Refusal, RefusalKind};
 
+pub use hashed::{HashedPassword, MAX_ITERATIONS, PasswordDigest};
+
 /// Beginning of the ids of all documents that stand for a user.
 pub const USER_ID_PREFIX: &str = "org.couchdb.user:";
 
 /// Maximum size of the body of such a document, in bytes.
 pub const MAX_USER_BYTES: usize = 64 << 10;
-
-/// Members that state a password in a hashed form. Hashes are not stored in documents.
-const HASH_MEMBERS: [&str; 6] =
-    ["derived_key", "password_sha", "salt", "iterations", "password_scheme", "pbkdf2_prf"];
 
 /// Content of the document of a user.
 ///
@@ -40,6 +40,8 @@ pub struct UserDocument {
     pub roles: Vec<String>,
     /// The new password, if the document sets one.
     pub password: Option<String>,
+    /// The new password in the form in which CouchDB stores it, if the document has that. Only administrators may set it.
+    pub hashed: Option<HashedPassword>,
 }
 
 impl std::fmt::Debug for UserDocument {
@@ -96,11 +98,6 @@ impl UserDocument {
         if let Some(role) = roles.iter().find(|role| role.starts_with('_')) {
             return refuse(&format!("the role {role} is reserved, as all that begin with _"));
         }
-        if let Some(hash) = HASH_MEMBERS.iter().find(|hash| member(hash).is_some()) {
-            return refuse(&format!(
-                "{hash}: hashed passwords cannot be stored here; set password"
-            ));
-        }
         let password = match member("password") {
             None => None,
             Some(sent) if sent.kind() == Kind::Null => None,
@@ -109,7 +106,11 @@ impl UserDocument {
                 None => return refuse("password must be a text"),
             },
         };
-        Ok(Self { name: name.into_owned(), roles, password })
+        let hashed = HashedPassword::read(body)?;
+        if password.is_some() && hashed.is_some() {
+            return refuse("a document has a password or a hashed one");
+        }
+        Ok(Self { name: name.into_owned(), roles, password, hashed })
     }
 
     /// Whether a writer may write this document over the stored one, whose roles are given.
@@ -125,6 +126,10 @@ impl UserDocument {
             let reason = "You may only update your own user document.";
             return Err(RefusalKind::Forbidden.with_reason(reason));
         }
+        if self.hashed.is_some() {
+            let reason = "Only administrators may set a hashed password: set password";
+            return Err(RefusalKind::Forbidden.with_reason(reason));
+        }
         if self.roles != stored_roles.unwrap_or_default() {
             let reason = "Only administrators may set roles.";
             return Err(RefusalKind::Forbidden.with_reason(reason));
@@ -132,9 +137,13 @@ impl UserDocument {
         Ok(())
     }
 
-    /// Returns a body without its password, as it is stored.
+    /// Returns a body without its password and hashes, as it is stored.
     pub fn without_password(body: &Body) -> Body {
-        Body::with_members(body.root(), |name| name == "password", &[])
+        Body::with_members(
+            body.root(),
+            |name| name == "password" || hashed::MEMBERS.contains(&name),
+            &[],
+        )
     }
 }
 
@@ -185,6 +194,52 @@ mod tests {
         assert!(read(anna, &large).unwrap_err().to_string().contains("bytes"));
     }
 
+    /// The example of CouchDB's documentation.
+    const JAN: &str = r#"{"derived_key":"e579375db0e0c6a6fc79cd9e36a36859f71575c3","iterations":10,"name":"jan",
+        "password_scheme":"pbkdf2","roles":[],"salt":"1112283cf988a34f124200a050d308a1","type":"user"}"#;
+
+    #[test]
+    fn password_that_couchdb_hashed_is_for_administrators() {
+        let jan = "org.couchdb.user:jan";
+        let user = read(jan, JAN).unwrap();
+        let hashed = user.hashed.clone().unwrap();
+        assert_eq!((hashed.digest, hashed.iterations), (PasswordDigest::Sha1, 10));
+        assert!(!format!("{user:?} {hashed:?}").contains(&hashed.derived_key));
+        for (is_administrator, name) in [(true, None), (false, None), (false, Some("jan"))] {
+            let allowed = user.check_writer(UserWriter { name, is_administrator }, None);
+            assert_eq!(allowed.is_ok(), is_administrator, "{name:?}");
+        }
+        let key = "0".repeat(64);
+        let newer = JAN
+            .replace("e579375db0e0c6a6fc79cd9e36a36859f71575c3", &key)
+            .replace("\"iterations\"", "\"pbkdf2_prf\":\"sha256\",\"iterations\"");
+        assert_eq!(read(jan, &newer).unwrap().hashed.unwrap().digest, PasswordDigest::Sha256);
+        for (from, to) in [
+            ("\"pbkdf2\"", "\"simple\""),
+            ("\"password_scheme\":\"pbkdf2\",", ""),
+            (":10,", ":0,"),
+            (":10,", ":1000001,"),
+            (":10,", ":1.5,"),
+            (":10,", ":\"10\","),
+            ("1112283cf988a34f124200a050d308a1", ""),
+            ("1112283cf988a34f124200a050d308a1", "a$b"),
+            ("e579375db0e0c6a6fc79cd9e36a36859f71575c3", "e579"),
+            (
+                "e579375db0e0c6a6fc79cd9e36a36859f71575c3",
+                "x579375db0e0c6a6fc79cd9e36a36859f71575c3",
+            ),
+            ("\"iterations\"", "\"pbkdf2_prf\":\"md5\",\"iterations\""),
+            ("\"iterations\"", "\"password\":\"a\",\"iterations\""),
+        ] {
+            let changed = JAN.replace(from, to);
+            assert_ne!(changed, JAN);
+            let refusal = read(jan, &changed).unwrap_err();
+            assert_eq!(refusal.kind, RefusalKind::Forbidden, "{to}: {refusal}");
+        }
+        let stored = UserDocument::without_password(&Body::kept(JAN.to_owned()));
+        assert_eq!(stored.as_str(), r#"{"name":"jan","roles":[],"type":"user"}"#);
+    }
+
     #[test]
     fn password_is_removed_and_nothing_else() {
         for (before, after) in [
@@ -212,6 +267,7 @@ mod tests {
             name: "anna".to_owned(),
             roles: roles.iter().map(ToString::to_string).collect(),
             password: None,
+            hashed: None,
         };
         let editor = ["editor".to_owned()];
         for (writer, administers, stored, roles, is_allowed) in [

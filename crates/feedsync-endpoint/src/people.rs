@@ -5,6 +5,7 @@
 //! done. The rights of a user are read at sign-in, as a [`Person`]. A caller that keeps a [`Person`] reads it
 //! again soon, since rights end.
 
+mod imported;
 mod password;
 mod person;
 mod stored;
@@ -16,6 +17,7 @@ use feedsync_store::{
     UserName,
 };
 
+use password::Comparison;
 pub use password::{Password, PasswordError};
 use person::Credential;
 pub use person::{Asserted, Person};
@@ -221,13 +223,25 @@ impl Endpoint {
     ) -> Result<Option<Person>, PeopleError> {
         let user = self.store.user(name).await?.filter(|user| !user.disabled);
         let hash = user.as_ref().and_then(|user| user.password.clone());
-        if !password::fits(password.to_owned(), hash).await? {
-            return Ok(None);
+        let compared = password::compare(password.to_owned(), hash).await?;
+        let user = match (user, compared) {
+            (None, _) | (_, Comparison::Different) => return Ok(None),
+            (Some(user), Comparison::Equal) => user,
+            (Some(user), Comparison::Weak) => self.strengthened(user, password).await?,
+        };
+        Ok(self.person_of(user, None).await?)
+    }
+
+    /// Stores a password that was taken over in the form of new passwords, unless it was changed meanwhile.
+    async fn strengthened(&self, user: User, password: &str) -> Result<User, PeopleError> {
+        let hash = Password::hash_text(password.to_owned(), &*self.environment).await?;
+        let before = self.store.user(&user.name).await?.filter(|now| *now == user);
+        if before.is_none() {
+            return Ok(user);
         }
-        match user {
-            Some(user) => Ok(self.person_of(user, None).await?),
-            None => Ok(None),
-        }
+        let stronger = User { password: Some(hash), ..user };
+        self.store.change_user(stronger.clone()).await?;
+        Ok(stronger)
     }
 
     /// Returns the person whom a token of a kind signs in, by its text. The result is `None` if the token is

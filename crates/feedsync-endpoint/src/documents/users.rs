@@ -132,10 +132,12 @@ impl DocumentsWriter {
             let is_taken = stored_roles.is_some() && document.sent.base().is_none();
             return Err(if is_taken { conflict() } else { refusal }.into());
         }
+        let hashed = sent.hashed.as_ref().map(Password::imported);
         let password = sent.password.map(Password::new).transpose();
         let password = password.map_err(|error| {
             RefusalKind::BadRequest.with_reason(format_args!("{error}; nothing was changed"))
         })?;
+        let password = password.or(hashed);
         let document = without_password(document);
         let Some(user) = known else {
             return self.add_user(database, document, (name, password)).await;

@@ -1,4 +1,6 @@
 //! Passwords: hashed with Argon2id, and never stored, shown or logged.
+//!
+//! Passwords that CouchDB hashed are taken over as they are, and hashed anew when their user signs in.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -6,19 +8,35 @@ use std::sync::OnceLock;
 use argon2::Argon2;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{Error, PasswordHasher, PasswordVerifier};
+use feedsync_couch::HashedPassword;
 use feedsync_store::Environment;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
-use super::PeopleError;
 use super::token::PREFIX;
+use super::{PeopleError, imported};
 
 /// Permits for hashing. A hash takes 19 MiB and some hundredths of a second of CPU time, so at most two are
 /// computed at once.
 static HASH_PERMITS: Semaphore = Semaphore::const_new(2);
 
 /// A valid password for a user.
-pub struct Password(String);
+pub struct Password(Secret);
+
+enum Secret {
+    Text(String),
+    /// The stored form of a password that CouchDB hashed.
+    Imported(String),
+}
+
+/// Result of comparing a text with a stored password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Comparison {
+    Different,
+    Equal,
+    /// It is equal, and its stored form is weaker than that of new passwords.
+    Weak,
+}
 
 /// Reason why a text cannot be a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -46,16 +64,32 @@ impl Password {
         } else if text.starts_with(PREFIX) {
             Err(PasswordError::Token)
         } else {
-            Ok(Self(text))
+            Ok(Self(Secret::Text(text)))
         }
+    }
+
+    /// Takes over a password that CouchDB hashed. Its text is not known, and so not checked.
+    pub fn imported(hashed: &HashedPassword) -> Self {
+        Self(Secret::Imported(imported::stored(hashed)))
     }
 
     /// Returns its hash in PHC notation, with a salt of its own.
     pub(super) async fn hash(self, environment: &dyn Environment) -> Result<String, PeopleError> {
+        match self.0 {
+            Secret::Text(text) => Self::hash_text(text, environment).await,
+            Secret::Imported(stored) => Ok(stored),
+        }
+    }
+
+    /// Returns the hash of a text, which need not be valid for a new password.
+    pub(super) async fn hash_text(
+        text: String,
+        environment: &dyn Environment,
+    ) -> Result<String, PeopleError> {
         let mut salt = [0; 16];
         salt[..8].copy_from_slice(&environment.random().to_be_bytes());
         salt[8..].copy_from_slice(&environment.random().to_be_bytes());
-        with_permit(move || hash(&self.0, &salt)).await
+        with_permit(move || hash(&text, &salt)).await
     }
 }
 
@@ -66,17 +100,27 @@ impl fmt::Debug for Password {
     }
 }
 
-/// Whether a text is the password of a hash. Without a hash the result is `false`, after the same time.
-pub(super) async fn fits(text: String, known: Option<String>) -> Result<bool, PeopleError> {
+/// Compares a text with a stored password. Without one they are different, after the same time.
+pub(super) async fn compare(
+    text: String,
+    known: Option<String>,
+) -> Result<Comparison, PeopleError> {
     with_permit(move || {
-        let exists = known.is_some();
-        let stored = known.map_or_else(dummy_hash, Ok)?;
+        let imported = known.as_deref().and_then(|known| imported::fits(&text, known));
+        // One that was imported takes the time of others, too.
+        let exists = known.is_some() && imported.is_none();
+        let stored = known.filter(|_| exists).map_or_else(dummy_hash, Ok)?;
         let stored = PasswordHash::new(&stored).map_err(|error| fault(error.into()))?;
-        match Argon2::default().verify_password(text.as_bytes(), &stored) {
-            Ok(()) => Ok(exists),
-            Err(Error::PasswordInvalid) => Ok(false),
-            Err(error) => Err(fault(error)),
-        }
+        let is_equal = match Argon2::default().verify_password(text.as_bytes(), &stored) {
+            Ok(()) => exists,
+            Err(Error::PasswordInvalid) => false,
+            Err(error) => return Err(fault(error)),
+        };
+        Ok(match (imported, is_equal) {
+            (Some(true), _) => Comparison::Weak,
+            (_, true) => Comparison::Equal,
+            (_, false) => Comparison::Different,
+        })
     })
     .await
 }
@@ -143,8 +187,9 @@ mod tests {
             ("", Some(&first), false),
             ("nobody", None, false),
         ] {
-            assert_eq!(fits(text.to_owned(), hash.cloned()).await.unwrap(), expected, "{text}");
+            let found = compare(text.to_owned(), hash.cloned()).await.unwrap();
+            assert_eq!(found == Comparison::Equal, expected, "{text}");
         }
-        assert!(fits("correct horse".to_owned(), Some("$5$".to_owned())).await.is_err());
+        assert!(compare("correct horse".to_owned(), Some("$5$".to_owned())).await.is_err());
     }
 }

@@ -234,6 +234,36 @@ async fn roles_open_databases() {
     );
 }
 
+/// The example of CouchDB's documentation, whose password is "apple".
+#[tokio::test]
+async fn users_of_a_couchdb_keep_their_passwords() {
+    let hub = Users::added_by(UserRegistration::Anyone).await;
+    let jan = json!({
+        "_id": "org.couchdb.user:jan", "type": "user", "name": "jan", "roles": ["editor"],
+        "password_scheme": "pbkdf2", "iterations": 10, "salt": "1112283cf988a34f124200a050d308a1",
+        "derived_key": "e579375db0e0c6a6fc79cd9e36a36859f71575c3"
+    });
+    for writer in [None, Some(("jan", "apple"))] {
+        let (status, told) = hub.put(writer, jan.clone()).await;
+        assert!([401, 403].contains(&status), "only administrators take it over: {told}");
+    }
+    let bulk = json!({ "docs": [jan] });
+    let (_, told) = hub.ask(ROOT, (Method::POST, "/_users/_bulk_docs"), bulk).await;
+    assert_eq!(told[0]["ok"], true, "{told}");
+    let stored = || async { hub.0.endpoint.user(&user("jan")).await.unwrap().unwrap().password };
+    let taken = stored().await.unwrap();
+    assert!(taken.starts_with("$couchdb-pbkdf2$sha$10$"), "{taken}");
+    assert_eq!(hub.roles("jan", "apples").await, Err(401));
+    assert_eq!(stored().await.as_ref(), Some(&taken));
+    assert_eq!(hub.roles("jan", "apple").await, Ok(json!(["editor"])));
+    let stronger = stored().await.unwrap();
+    assert!(stronger.starts_with("$argon2id$"), "{stronger}");
+    assert_eq!(hub.roles("jan", "apple").await, Ok(json!(["editor"])));
+    assert_eq!(hub.roles("jan", "apples").await, Err(401));
+    let (_, shown) = hub.get(ROOT, "/_users/org.couchdb.user:jan").await;
+    assert!(shown.get("derived_key").or(shown.get("salt")).is_none(), "{shown}");
+}
+
 #[tokio::test]
 async fn documents_that_are_not_users_are_refused() {
     let hub = Users::added_by(UserRegistration::Anyone).await;
