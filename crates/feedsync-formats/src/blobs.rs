@@ -57,7 +57,7 @@ pub(crate) fn extension(blobs: &[Blob], format: Format) -> String {
 }
 
 fn in_element(text: &str) -> Vec<Blob> {
-    let mentions = |name: &str| memchr::memmem::find(text.as_bytes(), name.as_bytes()).is_some();
+    let mentions = |name: &str| crate::search::find(text.as_bytes(), name.as_bytes()).is_some();
     if ![OWN, ELEMENT].into_iter().all(mentions) {
         return Vec::new();
     }
@@ -73,7 +73,7 @@ fn in_element(text: &str) -> Vec<Blob> {
 }
 
 fn in_object(text: &str) -> Vec<Blob> {
-    if memchr::memmem::find(text.as_bytes(), MEMBER.as_bytes()).is_none() {
+    if crate::search::find(text.as_bytes(), MEMBER.as_bytes()).is_none() {
         return Vec::new();
     }
     let Some(list) = Node::root(text).member(MEMBER) else { return Vec::new() };

@@ -10,7 +10,7 @@ use crate::xml::{Element, Namespaces, Tree};
 /// Whether an entry is a draft: its `app:control/app:draft` is `yes`. Items of other formats are
 /// never drafts.
 pub fn is_draft(payload: &Payload) -> bool {
-    let mentions = memchr::memmem::find(payload.text().as_bytes(), b"draft").is_some();
+    let mentions = crate::search::find(payload.text().as_bytes(), b"draft").is_some();
     if payload.format() != Format::Atom || !mentions {
         return false;
     }

@@ -13,7 +13,7 @@ use crate::xml::{Element, Namespaces, Tree, escape_text};
 /// Returns the text of the first child element with that namespace and name, including white space. Returns `None` if
 /// there is none, or if the payload is not XML.
 pub fn extension(payload: &Payload, namespace: &str, name: &str) -> Option<String> {
-    let mentions = memchr::memmem::find(payload.text().as_bytes(), namespace.as_bytes()).is_some();
+    let mentions = crate::search::find(payload.text().as_bytes(), namespace.as_bytes()).is_some();
     if !mentions {
         return None;
     }

@@ -82,7 +82,7 @@ pub(crate) fn format_of(text: &str, root: &StartTag, mode: Mode) -> Option<Forma
         (_, "rss") | (Namespace::RDF, "RDF") => Some(Format::Rss),
         (_, "RDF") if mode == Mode::Tolerant => Some(Format::Rss),
         (Namespace::NONE, "opml") => Some(Format::Opml),
-        _ if memchr::memmem::find(text.as_bytes(), crate::payload::FEEDSYNC.as_bytes())
+        _ if crate::search::find(text.as_bytes(), crate::payload::FEEDSYNC.as_bytes())
             .is_some() =>
         {
             Some(Format::Pox)

@@ -58,6 +58,7 @@ mod references;
 mod remarks;
 mod revise;
 mod rss;
+mod search;
 mod served;
 mod server_parts;
 pub mod sse;

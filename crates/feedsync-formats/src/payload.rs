@@ -172,7 +172,7 @@ const NO_DEFAULT: &str = " xmlns=\"\"";
 /// Whether `prefix:` occurs anywhere in the text.
 pub(crate) fn mentions(body: &str, prefix: &str) -> bool {
     let bytes = body.as_bytes();
-    memchr::memmem::find_iter(bytes, prefix)
+    crate::search::find_iter(bytes, prefix.as_bytes())
         .any(|index| bytes.get(index + prefix.len()) == Some(&b':'))
 }
 

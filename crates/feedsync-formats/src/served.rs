@@ -104,7 +104,7 @@ fn qualified(text: &str, local: &str) -> String {
 /// Returns a type for one more `alternate` link that does not repeat one of the entry's (RFC 4287 4.1.2). An empty
 /// string means a link without a type, and `None` that no type is available.
 fn free_alternate(text: &str) -> Option<&'static str> {
-    if memchr::memmem::find(text.as_bytes(), b"link").is_none() {
+    if crate::search::find(text.as_bytes(), b"link").is_none() {
         return Some(PAGE);
     }
     let Ok((tree, _)) = Tree::parse(text, Mode::Tolerant, &Limits::default()) else {
@@ -138,7 +138,7 @@ pub fn media(payload: &Payload) -> Option<Blob> {
 /// Returns the name that the creator of an entry requested for its address (RFC 5023 9.7): the text of a child
 /// `fs:slug`.
 pub fn slug(payload: &Payload) -> Option<String> {
-    let mentions = memchr::memmem::find(payload.text().as_bytes(), b":slug").is_some();
+    let mentions = crate::search::find(payload.text().as_bytes(), b":slug").is_some();
     if payload.format() != Format::Atom || !mentions {
         return None;
     }

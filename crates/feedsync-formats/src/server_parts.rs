@@ -33,7 +33,7 @@ const RELATIONS: &str = "http://www.iana.org/assignments/relation/";
 /// other byte stays.
 pub fn without_server_parts(payload: &Payload) -> Option<Payload> {
     let text = payload.text();
-    let mentions = |name: &str| memchr::memmem::find(text.as_bytes(), name.as_bytes()).is_some();
+    let mentions = |name: &str| crate::search::find(text.as_bytes(), name.as_bytes()).is_some();
     (payload.format() == Format::Atom && (mentions("edit") || mentions(SERVED))).then_some(())?;
     without_children(payload, is_server_part)
 }

@@ -232,7 +232,7 @@ fn app_in_feed(
     findings: &mut Findings,
     options: &ReadOptions<'_>,
 ) -> Result<(), ReadError> {
-    if memchr::memmem::find(text.as_bytes(), APP.as_bytes()).is_some() {
+    if crate::search::find(text.as_bytes(), APP.as_bytes()).is_some() {
         let (tree, _) = Tree::parse(text, options.mode, &options.limits)
             .map_err(|error| error.into_read_error(text))?;
         app::feed(&mut Checker::new(findings), tree.root());

@@ -121,7 +121,7 @@ const IN_BOTH_SPELLINGS: &[u8] = b"www.microsoft.com/schemas/rss/sse";
 /// Whether a document is RSS or OPML with an `sx:sync` or `sx:sharing` of SSE.
 pub fn uses_sse(bytes: &[u8], options: &ReadOptions<'_>) -> bool {
     let Ok((text, _)) = decode(bytes, options) else { return false };
-    if memchr::memmem::find(text.as_bytes(), IN_BOTH_SPELLINGS).is_none() {
+    if crate::search::find(text.as_bytes(), IN_BOTH_SPELLINGS).is_none() {
         return false;
     }
     let Ok(mut reader) = Reader::new(&text, options.mode, &options.limits) else { return false };

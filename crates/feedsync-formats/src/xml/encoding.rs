@@ -152,8 +152,8 @@ pub(crate) fn declared_span(bytes: &[u8]) -> Option<Range<usize>> {
     if !start.starts_with(b"<?xml") {
         return None;
     }
-    let declaration = &start[..memchr::memmem::find(start, b"?>")?];
-    let after = memchr::memmem::find(declaration, b"encoding")? + "encoding".len();
+    let declaration = &start[..crate::search::find(start, b"?>")?];
+    let after = crate::search::find(declaration, b"encoding")? + "encoding".len();
     let equals = skip_space(declaration, after);
     if declaration.get(equals) != Some(&b'=') {
         return None;

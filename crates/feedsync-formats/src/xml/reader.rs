@@ -252,7 +252,7 @@ impl<'a> Reader<'a> {
             if self.open.is_empty() {
                 return Err(XmlError::new(start, "text outside the root element"));
             }
-            let Some(index) = memchr::memmem::find(rest, b"]]>") else {
+            let Some(index) = crate::search::find(rest, b"]]>") else {
                 return Err(XmlError::new(start, "a CDATA section without an end"));
             };
             self.position = start + index + 3;
@@ -267,7 +267,7 @@ impl<'a> Reader<'a> {
     fn comment(&mut self) -> Result<Token, XmlError> {
         let start = self.position;
         let body = start + 4;
-        match memchr::memmem::find(&self.text.as_bytes()[body..], b"--") {
+        match crate::search::find(&self.text.as_bytes()[body..], b"--") {
             Some(index) if self.text.as_bytes().get(body + index + 2) == Some(&b'>') => {
                 self.position = body + index + 3;
                 Ok(Token::Other { start, end: self.position })
@@ -283,7 +283,7 @@ impl<'a> Reader<'a> {
         let length = name_length(&self.text[target..]);
         let name = &self.text[target..target + length];
         let after = self.text.as_bytes().get(target + length).copied();
-        let Some(index) = memchr::memmem::find(&self.text.as_bytes()[target..], b"?>") else {
+        let Some(index) = crate::search::find(&self.text.as_bytes()[target..], b"?>") else {
             return Err(XmlError::new(start, "a processing instruction without an end"));
         };
         let end = target + index;
@@ -324,10 +324,10 @@ impl<'a> Reader<'a> {
                 None => return Err(unfinished()),
                 Some(&quote @ (b'"' | b'\'')) => after(memchr::memchr(quote, &rest[1..]), 2)?,
                 Some(b'<') if rest.starts_with(b"<!--") => {
-                    after(memchr::memmem::find(&rest[4..], b"-->"), 7)?
+                    after(crate::search::find(&rest[4..], b"-->"), 7)?
                 }
                 Some(b'<') if rest.starts_with(b"<?") => {
-                    after(memchr::memmem::find(&rest[2..], b"?>"), 4)?
+                    after(crate::search::find(&rest[2..], b"?>"), 4)?
                 }
                 Some(b'<' | b'[') => {
                     nested += 1;

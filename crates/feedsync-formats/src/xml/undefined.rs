@@ -38,7 +38,7 @@ fn after_literal(bytes: &[u8], start: usize) -> usize {
     let literals: [(&[u8], &[u8]); 3] = [(b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), (b"<?", b"?>")];
     let found = literals.iter().find(|(open, _)| rest.starts_with(open));
     let end = found.and_then(|(open, close)| {
-        let length = memchr::memmem::find(&rest[open.len()..], close)?;
+        let length = crate::search::find(&rest[open.len()..], close)?;
         Some(start + open.len() + length + close.len())
     });
     end.unwrap_or(start + 1)
