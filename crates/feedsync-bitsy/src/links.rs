@@ -5,7 +5,7 @@
 //! relation for `atom:content/@src`. In a page of the feed, `next` and `prev-archive` lead to other pages
 //! (RFC 5005 3, 4).
 
-use feedsync_formats::{Member, MemberFeed, MemberLink, Plain, entry};
+use feedsync_formats::{Member, MemberFeed, MemberLink, Plain, links};
 
 use crate::collections::SortedSet;
 use crate::location::Location;
@@ -53,8 +53,7 @@ pub fn targets_of_plain(
     address: &Location,
     follows: &SortedSet<Relation>,
 ) -> Vec<(Part, Location)> {
-    let links = feed.payloads.iter().flat_map(|payload| entry(payload).links);
-    let followed = links.filter(|link| {
+    let followed = feed.payloads.iter().flat_map(links).filter(|link| {
         link.rel.parse().is_ok_and(|relation: Relation| follows.contains(&relation))
     });
     let locations = followed.filter_map(|link| Location::resolve(Some(address), &link.href).ok());

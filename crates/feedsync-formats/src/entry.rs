@@ -24,6 +24,7 @@ use std::cell::Cell;
 
 use feedsync_core::{Format, Payload};
 
+use crate::json::Node;
 use crate::options::{Limits, Mode};
 use crate::references::{Base, MAX_GROWTH_BYTES};
 use crate::xml::{Namespace, Tree};
@@ -33,6 +34,19 @@ use self::text::{attribute, namespace, present, text};
 /// Returns the view of a payload.
 pub fn entry(payload: &Payload) -> Entry {
     view(payload, &Base::NONE, false)
+}
+
+/// Returns the links of an RSS item or a JSON object, as in its [`entry`]. Other formats have none here. A web page that
+/// needs links alone does not download the code for the other fields.
+pub fn links(payload: &Payload) -> Vec<Link> {
+    match payload.format() {
+        Format::Json => json::links(Node::root(payload.text())),
+        Format::Rss => match Tree::parse(payload.text(), Mode::Tolerant, &Limits::default()) {
+            Ok((tree, _)) => rss::links(tree.root(), &Base::NONE),
+            Err(_) => Vec::new(),
+        },
+        Format::Atom | Format::Opml | Format::Pox => Vec::new(),
+    }
 }
 
 /// Like [`entry`], for uses outside the payload's base. Links, and references in HTML and XHTML, are made absolute as

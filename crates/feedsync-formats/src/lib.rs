@@ -91,7 +91,7 @@ pub use details::{
 };
 pub use diagnostic::{Diagnostic, Position, ReadError, Severity};
 pub use document::Document;
-pub use entry::{Category, ContentType, Entry, Link, Person, entry};
+pub use entry::{Category, ContentType, Entry, Link, Person, entry, links};
 pub use entry_id::with_entry_id;
 pub use extension::{attribute, extension, with_attribute, with_extension};
 pub use head::{FeedHead, HeadLink};

@@ -12,12 +12,6 @@ pub(crate) fn named<'a>(object: Node<'a>, names: &[&str]) -> Option<Member<'a>> 
 pub(super) fn view(text: &str) -> Entry {
     let object = Node::root(text);
     let string = |names: &[&str]| named(object, names).and_then(|member| scalar(member.value));
-    let elements = |names: &[&str]| {
-        named(object, names).into_iter().flat_map(|member| match member.value.kind() {
-            Kind::Array => member.value.elements().collect::<Vec<_>>(),
-            _ => vec![member.value],
-        })
-    };
     let mut entry = Entry {
         id: string(&["id"]),
         title: string(&TITLES),
@@ -25,13 +19,10 @@ pub(super) fn view(text: &str) -> Entry {
         author: named(object, &["author"]).and_then(|author| person(author.value)),
         published: string(&["published", "created"]).as_deref().and_then(date::parse),
         updated: string(&["updated", "modified"]).as_deref().and_then(date::parse),
-        links: elements(&["links"]).filter_map(link).collect(),
-        categories: elements(&["categories", "tags"]).filter_map(category).collect(),
+        links: links(object),
+        categories: elements(object, &["categories", "tags"]).filter_map(category).collect(),
         ..Entry::default()
     };
-    for name in ["url", "link"] {
-        entry.links.extend(string(&[name]).map(|href| Link::new(ALTERNATE, &href)));
-    }
     // Structured content is shown as JSON.
     let content = named(object, &CONTENTS).map(|member| match member.value.kind() {
         Kind::String => member.value.string().unwrap_or_default().into_owned(),
@@ -43,6 +34,21 @@ pub(super) fn view(text: &str) -> Entry {
         entry.content_type = ContentType::named(&string(&["content_type"]).unwrap_or_default());
     }
     entry
+}
+
+/// Links of an object.
+pub(super) fn links(object: Node<'_>) -> Vec<Link> {
+    let listed = elements(object, &["links"]).filter_map(link);
+    let own = ["url", "link"].into_iter().filter_map(|name| part(object, name));
+    listed.chain(own.map(|href| Link::new(ALTERNATE, &href))).collect()
+}
+
+/// Elements of the first member that has any of the names, or its value.
+fn elements<'a>(object: Node<'a>, names: &[&str]) -> impl Iterator<Item = Node<'a>> {
+    named(object, names).into_iter().flat_map(|member| match member.value.kind() {
+        Kind::Array => member.value.elements().collect::<Vec<_>>(),
+        _ => vec![member.value],
+    })
 }
 
 pub(super) fn language(text: &str) -> Option<String> {

@@ -23,14 +23,8 @@ pub(super) fn view(
     namespaces: &Namespaces<'_>,
     base: &Base<'_>,
 ) -> Entry {
-    let mut entry = Entry::default();
-    let (mut description, mut full, mut creator) = (None, None, None);
-    let (mut is_link, mut usual) = (false, None);
-    // If the item itself is in an unknown namespace, or in Atom's, then elements in that namespace count as RSS
-    // elements.
-    let is_own = |child: Element<'_, '_>| {
-        is_rss(child.namespace()) || child.namespace() == element.namespace()
-    };
+    let mut entry = Entry { links: links(element, base), ..Entry::default() };
+    let (mut description, mut full, mut creator, mut usual) = (None, None, None, None);
     for child in element.children() {
         let base = base.inside(child);
         let date = || date::parse(&child.text());
@@ -42,20 +36,10 @@ pub(super) fn view(
             (DUBLIN_CORE, "date") => usual = usual.or_else(date),
             (_, "updated") if is_atom => entry.updated = date().or(entry.updated),
             (_, "published") if is_atom => usual = usual.or_else(date),
-            (_, "link") if is_atom && child.value("href").is_some() => {
-                entry.links.extend(atom_link(child, &base));
-            }
-            _ if !is_own(child) => {}
-            (_, "guid") => {
-                entry.id = text(child);
-                is_link = child.value("isPermaLink").as_deref() != Some("false");
-            }
+            _ if !is_own(child, element) => {}
+            (_, "guid") => entry.id = text(child),
             (_, "title") => entry.title = title(child),
             (_, "description") => description = text(child).map(markup),
-            (_, "link") => {
-                let link = |href| Link::new(ALTERNATE, &base.resolve(href));
-                entry.links.extend(text(child).or_else(|| attribute(child, "href")).map(link));
-            }
             (_, "author") => entry.author = text(child).as_deref().and_then(person),
             (_, "pubDate" | "pubdate") => entry.published = date().or(entry.published),
             (_, "date" | "published") => usual = usual.or_else(date),
@@ -64,23 +48,12 @@ pub(super) fn view(
                 scheme: attribute(child, "domain"),
                 label: None,
             })),
-            (_, "enclosure") => entry.links.extend(attribute(child, "url").map(|href| Link {
-                media_type: attribute(child, "type"),
-                length: attribute(child, "length").and_then(|length| length.parse().ok()),
-                ..Link::new(ENCLOSURE, &base.resolve(href))
-            })),
             _ => {}
         }
     }
     entry.published = entry.published.or(usual);
     if let Some(name) = creator {
         entry.author.get_or_insert_default().name = Some(name);
-    }
-    // A guid is the item's address unless `isPermaLink` is false.
-    if let Some(id) = entry.id.as_ref().filter(|id| is_link && id.starts_with("http"))
-        && entry.link().is_none()
-    {
-        entry.links.push(Link::new(ALTERNATE, id));
     }
     let content = match full {
         Some(full) => {
@@ -95,6 +68,46 @@ pub(super) fn view(
         entry.content = Some(if html { content } else { markup::unescape(&content) });
     }
     entry
+}
+
+/// Links of an item in document order.
+pub(super) fn links(element: Element<'_, '_>, base: &Base<'_>) -> Vec<Link> {
+    let (mut links, mut id) = (Vec::new(), None);
+    for child in element.children() {
+        let base = base.inside(child);
+        let is_atom = child.namespace() == Namespace::ATOM;
+        match child.local() {
+            "link" if is_atom && child.value("href").is_some() => {
+                links.extend(atom_link(child, &base));
+            }
+            _ if !is_own(child, element) => {}
+            "guid" => {
+                let is_link = child.value("isPermaLink").as_deref() != Some("false");
+                id = text(child).filter(|id| is_link && id.starts_with("http"));
+            }
+            "link" => {
+                let link = |href| Link::new(ALTERNATE, &base.resolve(href));
+                links.extend(text(child).or_else(|| attribute(child, "href")).map(link));
+            }
+            "enclosure" => links.extend(attribute(child, "url").map(|href| Link {
+                media_type: attribute(child, "type"),
+                length: attribute(child, "length").and_then(|length| length.parse().ok()),
+                ..Link::new(ENCLOSURE, &base.resolve(href))
+            })),
+            _ => {}
+        }
+    }
+    // A guid is the item's address unless `isPermaLink` is false.
+    if let Some(id) = id.filter(|_| links.iter().all(|link| link.rel != ALTERNATE)) {
+        links.push(Link::new(ALTERNATE, &id));
+    }
+    links
+}
+
+/// Whether an element counts as one of RSS. If the item itself is in an unknown namespace, or in Atom's, then elements
+/// in that namespace do, too.
+fn is_own(child: Element<'_, '_>, item: Element<'_, '_>) -> bool {
+    is_rss(child.namespace()) || child.namespace() == item.namespace()
 }
 
 /// Whether RSS elements occur in this namespace.
