@@ -5,7 +5,7 @@
 //! relation for `atom:content/@src`. In a page of the feed, `next` and `prev-archive` lead to other pages
 //! (RFC 5005 3, 4).
 
-use feedsync_formats::{Member, MemberFeed, MemberLink, Plain, links};
+use feedsync_formats::{Link, Member, MemberFeed, MemberLink};
 
 use crate::collections::SortedSet;
 use crate::location::Location;
@@ -47,13 +47,13 @@ pub fn targets(
     of_feed.chain(of_members).take(MAX_ADDRESSES).collect()
 }
 
-/// Returns the resources to fetch after a feed that cannot be edited (R-B44).
+/// Returns the resources to fetch after a feed that cannot be edited (R-B44), of whose items these are the links.
 pub fn targets_of_plain(
-    feed: &Plain,
+    links: &[Link],
     address: &Location,
     follows: &SortedSet<Relation>,
 ) -> Vec<(Part, Location)> {
-    let followed = feed.payloads.iter().flat_map(links).filter(|link| {
+    let followed = links.iter().filter(|link| {
         link.rel.parse().is_ok_and(|relation: Relation| follows.contains(&relation))
     });
     let locations = followed.filter_map(|link| Location::resolve(Some(address), &link.href).ok());

@@ -13,7 +13,7 @@ mod rss;
 mod text;
 
 pub(crate) use atom::plain as atom_text;
-pub(crate) use json::named as named_member;
+pub(crate) use json::{links as links_of_object, named as named_member};
 pub(crate) use media::{FEEDBURNER, ITUNES, MEDIA, seconds};
 pub(crate) use model::{ALTERNATE, ENCLOSURE, FEED, RELATED};
 pub use model::{Category, ContentType, Entry, Link, Person};
@@ -24,10 +24,9 @@ use std::cell::Cell;
 
 use feedsync_core::{Format, Payload};
 
-use crate::json::Node;
 use crate::options::{Limits, Mode};
 use crate::references::{Base, MAX_GROWTH_BYTES};
-use crate::xml::{Namespace, Tree};
+use crate::xml::{Element, Namespace, Tree};
 
 use self::text::{attribute, namespace, present, text};
 
@@ -36,17 +35,9 @@ pub fn entry(payload: &Payload) -> Entry {
     view(payload, &Base::NONE, false)
 }
 
-/// Returns the links of an RSS item or a JSON object, as in its [`entry`]. Other formats have none here. A web page that
-/// needs links alone does not download the code for the other fields.
-pub fn links(payload: &Payload) -> Vec<Link> {
-    match payload.format() {
-        Format::Json => json::links(Node::root(payload.text())),
-        Format::Rss => match Tree::parse(payload.text(), Mode::Tolerant, &Limits::default()) {
-            Ok((tree, _)) => rss::links(tree.root(), &Base::NONE),
-            Err(_) => Vec::new(),
-        },
-        Format::Atom | Format::Opml | Format::Pox => Vec::new(),
-    }
+/// Returns the links of an RSS item, without resolving references.
+pub(crate) fn links_of_item(item: Element<'_, '_>) -> Vec<Link> {
+    rss::links(item, &Base::NONE)
 }
 
 /// Like [`entry`], for uses outside the payload's base. Links, and references in HTML and XHTML, are made absolute as

@@ -45,6 +45,7 @@ mod outline_move;
 mod outlines;
 mod payload;
 mod plain;
+mod plain_links;
 mod pox;
 mod proxy_configuration;
 #[cfg(feature = "encodings")]
@@ -91,7 +92,7 @@ pub use details::{
 };
 pub use diagnostic::{Diagnostic, Position, ReadError, Severity};
 pub use document::Document;
-pub use entry::{Category, ContentType, Entry, Link, Person, entry, links};
+pub use entry::{Category, ContentType, Entry, Link, Person, entry};
 pub use entry_id::with_entry_id;
 pub use extension::{attribute, extension, with_attribute, with_extension};
 pub use head::{FeedHead, HeadLink};
@@ -105,6 +106,7 @@ pub use options::{Limits, Mode, ReadOptions};
 pub use outline_move::{MoveError, move_outline, with_last_position};
 pub use outlines::{Nested, OutlinePosition, nest};
 pub use plain::{Plain, read_item, read_plain};
+pub use plain_links::plain_links;
 pub use proxy_configuration::{PROXY_TYPE, ProxyNamespace, ProxyStyle, read_proxy_configuration};
 #[cfg(feature = "encodings")]
 pub use published::{PollingHints, PublishedFeed, read_published};

@@ -137,11 +137,11 @@ impl Items {
     }
 }
 
-fn is_object(node: json::Node<'_>) -> bool {
+pub(crate) fn is_object(node: json::Node<'_>) -> bool {
     node.kind() == json::Kind::Object
 }
 
-fn takes_part(item: json::Node<'_>) -> bool {
+pub(crate) fn takes_part(item: json::Node<'_>) -> bool {
     item.member("sync").is_some_and(|sync| sync.value.kind() != json::Kind::Null)
 }
 

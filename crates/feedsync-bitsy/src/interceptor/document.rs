@@ -1,7 +1,7 @@
 //! Classification of responses by their status, their headers and their content.
 
 use feedsync_core::Format;
-use feedsync_formats::{MemberFeed, Plain, ReadOptions, detect, read_plain};
+use feedsync_formats::{Link, MemberFeed, ReadOptions, detect, plain_links};
 use http::StatusCode;
 use http::header::{self, HeaderMap};
 
@@ -42,13 +42,14 @@ pub(crate) fn feed_of(bytes: &[u8], address: &Location) -> Option<MemberFeed> {
     MemberFeed::read(bytes, &options).ok().filter(MemberFeed::is_feed)
 }
 
-/// Parses a feed that can be subscribed to and not edited: RSS or JSON Feed (R-B44).
-pub(crate) fn read_only(bytes: &[u8], address: &Location) -> Option<Plain> {
+/// Links of the items of a feed that can be subscribed to and not edited: RSS or JSON Feed (R-B44). None for any other
+/// document.
+pub(crate) fn read_only(bytes: &[u8], address: &Location) -> Option<Vec<Link>> {
     let options = ReadOptions { base: Some(address.as_str()), ..ReadOptions::tolerant() };
     let format = detect(bytes)?;
     let is_json_feed = || bytes.windows(JSON_FEED.len()).any(|part| part == JSON_FEED);
     let is_feed = format == Format::Rss || (format == Format::Json && is_json_feed());
-    is_feed.then(|| read_plain(bytes, &options).ok()).flatten()
+    is_feed.then(|| plain_links(bytes, format, &options)).flatten()
 }
 
 /// Text that identifies a JSON Feed.

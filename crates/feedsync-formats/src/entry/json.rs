@@ -37,7 +37,7 @@ pub(super) fn view(text: &str) -> Entry {
 }
 
 /// Links of an object.
-pub(super) fn links(object: Node<'_>) -> Vec<Link> {
+pub(crate) fn links(object: Node<'_>) -> Vec<Link> {
     let listed = elements(object, &["links"]).filter_map(link);
     let own = ["url", "link"].into_iter().filter_map(|name| part(object, name));
     listed.chain(own.map(|href| Link::new(ALTERNATE, &href))).collect()

@@ -217,9 +217,9 @@ impl<S: Stored> Interpretation<'_, S> {
                 targets(document, &address, &follows)
             }
             None => match read_only(&bytes, &address) {
-                Some(plain) => {
+                Some(links) => {
                     findings.take_read_only(&fetch.location, is_first);
-                    targets_of_plain(&plain, &address, &follows)
+                    targets_of_plain(&links, &address, &follows)
                 }
                 None => return Ok(None),
             },
