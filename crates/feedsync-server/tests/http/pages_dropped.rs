@@ -107,15 +107,6 @@ async fn a_dropped_database_is_for_no_application() {
         let updates = ask(&world, user, (Method::GET, "/_db_updates"), Value::Null).await.1;
         assert!(!updates.to_string().contains("$dropped"), "{updates}");
     }
-    // The replicator of the hub does not open it either.
-    assert_eq!(ask(&world, "root", (Method::PUT, "/copy"), Value::Null).await.0, 201);
-    for side in ["source", "target"] {
-        let other = if side == "source" { "target" } else { "source" };
-        let kept = kept_as(&owner).await;
-        let body = json!({ side: kept, other: "copy" });
-        let (status, said) = ask(&world, "root", (Method::POST, "/_replicate"), body).await;
-        assert_eq!(status, 404, "{side}: {said}");
-    }
     for path in ["database", "history"] {
         let answer = owner.get(&format!("/pages/{path}?name={kept}")).await;
         assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{path}");

@@ -67,7 +67,7 @@ fn dropped_database_comes_back_as_it_was() {
     // Another database may have the name meanwhile.
     past.create();
     assert!(!past.undrop(&kept), "the name is taken");
-    assert_eq!(past.kept(), [kept.clone()]);
+    assert_eq!(past.kept(), std::slice::from_ref(&kept));
     assert!(!past.drop_database(None), "one that was never written to is not kept");
     assert!(past.undrop(&kept));
     let Database { named, .. } = past.database();

@@ -223,7 +223,7 @@ async fn restore(
     let principal = asked.current_user_of(database).await?;
     let source = source(asked, &principal, database, request).await?;
     let done = restore_from(asked, &principal, (database, &source), request).await?;
-    Ok(done.map_err(failure)?)
+    done.map_err(failure)
 }
 
 /// Restores a past state of a source, within the quota of the owner. Returns the counts for the address of the next page.

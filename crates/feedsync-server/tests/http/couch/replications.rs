@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use feedsync_fetch::{Fetcher, Policy, Private};
 use feedsync_server::{Config, serve};
+use feedsync_store::History;
 use http::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -139,6 +140,31 @@ async fn invalid_replications_return_couchdb_errors() {
     // A hub that does not carry out replications.
     let (status, _) = Couch::new().await.start(&json!({"source": "db", "target": "db"})).await;
     assert_eq!(status, 501);
+}
+
+/// A dropped database that is kept for its history is neither read nor written.
+#[tokio::test]
+async fn a_dropped_database_is_not_replicated() {
+    let couch = couch().await;
+    couch.replicate(DOCUMENTS).await;
+    let endpoint = &couch.hub.endpoint;
+    let database = async |name: &str| {
+        let name = name.parse().unwrap();
+        endpoint.databases().database(&name).await.unwrap().unwrap()
+    };
+    let history = History::Kept { seconds: 60 };
+    endpoint.set_history(&database("db").await, history).await.unwrap();
+    couch.put("/copy", "").await;
+    assert!(endpoint.drop_database(&database("db").await, None).await.unwrap());
+    let kept = endpoint.dropped_databases(None).await.unwrap().remove(0).name;
+    for request in [
+        json!({"source": kept.as_str(), "target": "copy"}),
+        json!({"source": "copy", "target": kept.as_str()}),
+        json!({"source": "copy", "target": kept.as_str(), "create_target": true}),
+    ] {
+        let (status, report) = couch.start(&request).await;
+        assert!([404, 412].contains(&status), "{request} {report}");
+    }
 }
 
 #[tokio::test]
