@@ -54,6 +54,9 @@ fn a_store_of_before_bytes_were_counted_counts_them() {
          DROP TABLE ended_revisions; DROP TABLE body_origins;
          ALTER TABLE databases DROP COLUMN history_seconds; ALTER TABLE databases DROP COLUMN history_since;
          ALTER TABLE databases DROP COLUMN history_last; ALTER TABLE databases DROP COLUMN history_bytes;
+         DROP INDEX dropped_databases; ALTER TABLE databases DROP COLUMN named_at;
+         ALTER TABLE databases DROP COLUMN dropped_name; ALTER TABLE databases DROP COLUMN dropped_at;
+         ALTER TABLE databases DROP COLUMN dropped_by;
          PRAGMA user_version = 9;",
     )
     .unwrap();

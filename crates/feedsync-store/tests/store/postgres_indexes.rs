@@ -226,7 +226,8 @@ fn indexes_of_an_older_store_are_built_at_first_use() {
                  DROP TABLE view_sets, stored_views, view_rows, view_nodes;
                  ALTER TABLE databases DROP COLUMN indexes, DROP COLUMN index_version,
                    DROP COLUMN history_seconds, DROP COLUMN history_since, DROP COLUMN history_last,
-                   DROP COLUMN history_bytes;
+                   DROP COLUMN history_bytes, DROP COLUMN dropped_name, DROP COLUMN dropped_at,
+                   DROP COLUMN dropped_by, DROP COLUMN named_at;
                  DROP TABLE ended_revisions, body_origins;
                  ALTER TABLE users DROP COLUMN databases_only;
                  UPDATE schema SET version = 8, oldest_compatible = 7";

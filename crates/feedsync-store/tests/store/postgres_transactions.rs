@@ -12,8 +12,8 @@ use feedsync_store::conformance::wait;
 use feedsync_store::{
     Alteration, AlterationDecision, AuditAction, ChangeNumber, Collection, CollectionChange,
     Databases as _, Digest, DocumentsSnapshot, EndpointName, Epoch, Grant, ItemStore as _, Moment,
-    NewCollection, NewRemote, Origin, People as _, PostgresStore, Put, Remote, RemoteId,
-    RemoteState, Role, Scope, Snapshot, StoreError, SystemEnvironment, Token, TokenKind,
+    NewCollection, NewRemote, Origin, PastDocuments as _, People as _, PostgresStore, Put, Remote,
+    RemoteId, RemoteState, Role, Scope, Snapshot, StoreError, SystemEnvironment, Token, TokenKind,
     Transfer as _, TransferPart, User, UserName, Write,
 };
 use feedsync_test::postgres::Cluster;
@@ -46,7 +46,7 @@ fn a_schema_that_is_too_new_is_refused() {
     store_each(&open(&url).unwrap(), &named("notes"), &["a"]);
     cluster.sql(name, "UPDATE feedsync.schema SET oldest_compatible = 98");
     let refused = open(&url).err().unwrap();
-    assert!(matches!(refused, StoreError::Newer { found: 99, known: 12, .. }), "{refused}");
+    assert!(matches!(refused, StoreError::Newer { found: 99, known: 13, .. }), "{refused}");
     for (what, refused) in all_writes(&store) {
         assert!(matches!(refused, Err(StoreError::Newer { .. })), "{what}: {refused:?}");
     }
@@ -145,6 +145,8 @@ fn all_writes_of_databases(store: &PostgresStore) -> Vec<(&'static str, Result<(
     vec![
         ("create_database", wait(store.create_database(&name, None)).map(drop)),
         ("drop_database", wait(store.drop_database(&name, epoch))),
+        ("drop_and_keep", wait(store.drop_and_keep_database(&name, epoch, None)).map(drop)),
+        ("undrop_database", wait(store.undrop_database(&name, epoch)).map(drop)),
         ("change_database", wait(changed).map(drop)),
         ("update_documents", wait(store.update_documents(&name, Vec::new(), nothing)).map(drop)),
         ("put_local_document", wait(put_local).map(drop)),
