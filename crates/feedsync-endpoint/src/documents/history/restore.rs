@@ -80,7 +80,7 @@ impl DocumentsWriter {
     /// that were deleted since are created again. Conflicts stay as they are. All checks of other edits apply.
     ///
     /// The past state is that of a source: the database itself, or the one that had its name at the moment
-    /// ([`Endpoint::database_at`]).
+    /// ([`Endpoint::database_at`](crate::Endpoint::database_at)).
     pub async fn restore(
         &self,
         database: &Database,
