@@ -1,4 +1,4 @@
-//! Histories of databases: restoring past states, versions of documents, expiry and mass losses.
+//! Histories of databases: restoring past states, ended revisions, expiry and mass losses.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
