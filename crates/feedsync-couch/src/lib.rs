@@ -9,6 +9,7 @@ mod destination;
 mod document;
 #[cfg(feature = "queries")]
 mod find;
+mod hexadecimal;
 mod json;
 mod many;
 mod name;
@@ -54,6 +55,7 @@ pub use document::{
 };
 #[cfg(feature = "queries")]
 pub use find::{FindRequest, FindStatistics, Position, ReplicaOptions};
+pub use hexadecimal::hexadecimal_bytes;
 pub use json::{Json, MAX_DEPTH, boolean, integer, quoted, text};
 pub use many::{MAX_NAMED, named};
 pub use name::{DatabaseName, DocumentId, LocalId, MAX_DATABASE_NAME_BYTES, MAX_DOCUMENT_ID_BYTES};
@@ -66,6 +68,6 @@ pub use security::{DEFAULT_SECURITY, Security, security_of, without_user};
 pub use sort::{MAX_SORT_FIELDS, Sort, SortField};
 pub use tree::{BodyRef, Content, DamagedTree, Graft, Leaf, Path, PathError, Purged, Tree};
 pub use user::{
-    HashedPassword, MAX_ITERATIONS, MAX_USER_BYTES, PasswordDigest, USER_ID_PREFIX, UserDocument,
-    UserWriter, roles_of_user, user_document_id, user_of_id,
+    HashedPassword, MAX_PASSWORD_ITERATIONS, MAX_USER_BYTES, PasswordDigest, USER_ID_PREFIX,
+    UserDocument, UserWriter, roles_of_user, user_document_id, user_of_id,
 };

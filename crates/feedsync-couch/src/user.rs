@@ -12,7 +12,7 @@ use crate::name::DocumentId;
 use crate::query::texts;
 use crate::refusal::{Refusal, RefusalKind};
 
-pub use hashed::{HashedPassword, MAX_ITERATIONS, PasswordDigest};
+pub use hashed::{HashedPassword, MAX_PASSWORD_ITERATIONS, PasswordDigest};
 
 /// Beginning of the ids of all documents that stand for a user.
 pub const USER_ID_PREFIX: &str = "org.couchdb.user:";
@@ -108,7 +108,7 @@ impl UserDocument {
         };
         let hashed = HashedPassword::read(body)?;
         if password.is_some() && hashed.is_some() {
-            return refuse("a document has a password or a hashed one");
+            return refuse("password and a hashed password exclude each other");
         }
         Ok(Self { name: name.into_owned(), roles, password, hashed })
     }
@@ -127,7 +127,7 @@ impl UserDocument {
             return Err(RefusalKind::Forbidden.with_reason(reason));
         }
         if self.hashed.is_some() {
-            let reason = "Only administrators may set a hashed password: set password";
+            let reason = "Only administrators may set a hashed password. Set `password` instead.";
             return Err(RefusalKind::Forbidden.with_reason(reason));
         }
         if self.roles != stored_roles.unwrap_or_default() {

@@ -215,7 +215,7 @@ impl Endpoint {
 
     /// Returns the person who signs in with a password. The result is `None` if the user is unknown, has no
     /// password, is disabled, or has another password. Neither the result nor the time it takes reveals
-    /// which.
+    /// which, except that a password that was taken over from a CouchDB takes longer until its user signs in.
     pub async fn check_password(
         &self,
         name: &UserName,
@@ -232,7 +232,7 @@ impl Endpoint {
         Ok(self.person_of(user, None).await?)
     }
 
-    /// Stores a password that was taken over in the form of new passwords, unless it was changed meanwhile.
+    /// Hashes a password anew that was taken over, and stores it if the user has not changed since the sign-in began.
     async fn strengthened(&self, user: User, password: &str) -> Result<User, PeopleError> {
         let hash = Password::hash_text(password.to_owned(), &*self.environment).await?;
         let before = self.store.user(&user.name).await?.filter(|now| *now == user);

@@ -1,4 +1,4 @@
-//! `GET /authority.crt`: the certificate of the authority that signed the certificate of the hub, for devices that shall trust it.
+//! `GET /authority.crt`: the certificate of the authority that signed the certificate of the hub, for devices that are to trust it.
 //!
 //! It is public, as the certificate of the hub is. A device that gets it over a connection that it does not trust yet compares its
 //! fingerprint with the one that the hub printed.
@@ -13,6 +13,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 
 use crate::access::call::Call;
+use crate::http::bounded_file;
 use crate::http::problem::Problem;
 use crate::hub::Hub;
 
@@ -35,11 +36,8 @@ pub(crate) fn load(file: Option<&Path>) -> Option<Bytes> {
 }
 
 fn read_file(file: &Path) -> std::io::Result<Bytes> {
-    let metadata = std::fs::metadata(file)?;
-    if !metadata.is_file() || metadata.len() > MAX_FILE_BYTES {
-        return Err(std::io::Error::other("it is not a file with a certificate"));
-    }
-    let certificate = CertificateDer::from_pem_slice(&std::fs::read(file)?);
+    let bytes = bounded_file::read(file, MAX_FILE_BYTES)?;
+    let certificate = CertificateDer::from_pem_slice(&bytes);
     let certificate = certificate.map_err(|error| std::io::Error::other(error.to_string()))?;
     Ok(Bytes::copy_from_slice(&certificate))
 }

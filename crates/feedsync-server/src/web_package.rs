@@ -4,8 +4,6 @@
 //! name another file. The worker is below `/bitsy/` and the hub sends no `Service-Worker-Allowed`. A browser therefore
 //! lets the worker control pages below `/bitsy/` only, and none of the hub's other pages.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
 use axum::body::Bytes;
@@ -15,6 +13,7 @@ use feedsync_http::browser_policy;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::access::call::Call;
+use crate::http::bounded_file;
 use crate::http::problem::Problem;
 use crate::http::response::nothing;
 use crate::http::validators::{Condition, EntityTag, failed};
@@ -73,7 +72,7 @@ impl WebPackage {
         let mut files = Vec::new();
         for (address, file, media_type) in FILES {
             let path = directory.join(file);
-            match read_file(&path) {
+            match bounded_file::read(&path, MAX_FILE_BYTES) {
                 Ok(bytes) => {
                     let tag = EntityTag::of_bytes(&bytes);
                     files.push(PackageFile { address, media_type, bytes: bytes.into(), tag });
@@ -86,20 +85,6 @@ impl WebPackage {
         }
         Self { files, is_configured: true }
     }
-}
-
-fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
-    // A device or a pipe could block the start.
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(std::io::Error::other("it is not a regular file"));
-    }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        let why = format!("it is larger than the maximum of {MAX_FILE_BYTES} bytes");
-        return Err(std::io::Error::other(why));
-    }
-    Ok(bytes)
 }
 
 /// `GET /bitsy/{*path}`.

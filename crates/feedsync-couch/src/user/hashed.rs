@@ -2,6 +2,7 @@
 
 use feedsync_formats::json::Node;
 
+use crate::hexadecimal::hexadecimal_bytes;
 use crate::json::text;
 use crate::refusal::{Refusal, RefusalKind};
 
@@ -10,7 +11,7 @@ pub(super) const MEMBERS: [&str; 6] =
     ["derived_key", "password_sha", "salt", "iterations", "password_scheme", "pbkdf2_prf"];
 
 /// Maximum number of iterations. Each sign-in carries them out once.
-pub const MAX_ITERATIONS: u32 = 1_000_000;
+pub const MAX_PASSWORD_ITERATIONS: u32 = 1_000_000;
 
 /// Maximum number of characters of a salt.
 const MAX_SALT_CHARS: usize = 128;
@@ -18,7 +19,7 @@ const MAX_SALT_CHARS: usize = 128;
 /// The hash function of PBKDF2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PasswordDigest {
-    /// SHA-1, as CouchDB used it before version 3.4.
+    /// SHA-1, which also belongs to documents that name no hash function.
     Sha1,
     /// SHA-256.
     Sha256,
@@ -63,7 +64,7 @@ impl PasswordDigest {
 pub struct HashedPassword {
     /// The hash function.
     pub digest: PasswordDigest,
-    /// Number of iterations, 1 to [`MAX_ITERATIONS`].
+    /// Number of iterations, 1 to [`MAX_PASSWORD_ITERATIONS`].
     pub iterations: u32,
     /// The salt, ASCII letters and digits. CouchDB takes this text as bytes, and not what its hexadecimal digits stand for.
     pub salt: String,
@@ -90,35 +91,35 @@ impl HashedPassword {
             return Ok(None);
         };
         let refuse = |name: &str, must: &str| {
-            let reason = format!("{name}: a hashed password {must}; or set password");
+            let reason = format!("{name} of a hashed password must be {must}; or set `password`");
             RefusalKind::Forbidden.with_reason(reason)
         };
         let of = |name: &str| member(name).and_then(text).map(|text| text.into_owned());
         if of("password_scheme").as_deref() != Some("pbkdf2") {
-            return Err(refuse(first, "needs the password_scheme \"pbkdf2\""));
+            let reason = format!("{first} needs the password_scheme pbkdf2; or set `password`");
+            return Err(RefusalKind::Forbidden.with_reason(reason));
         }
         let digest = match member("pbkdf2_prf") {
             None => Some(PasswordDigest::Sha1),
             Some(_) => of("pbkdf2_prf").and_then(|name| PasswordDigest::named(&name)),
         };
-        let digest =
-            digest.ok_or_else(|| refuse("pbkdf2_prf", "has sha, sha256, sha384 or sha512"))?;
+        let digest = digest.ok_or_else(|| refuse("pbkdf2_prf", "sha, sha256, sha384 or sha512"))?;
         let iterations = member("iterations").and_then(|it| it.raw().parse().ok());
-        let iterations = iterations.filter(|count| (1..=MAX_ITERATIONS).contains(count));
+        let iterations = iterations.filter(|count| (1..=MAX_PASSWORD_ITERATIONS).contains(count));
         let iterations =
-            iterations.ok_or_else(|| refuse("iterations", "has 1 to 1,000,000 of them"))?;
+            iterations.ok_or_else(|| refuse("iterations", "a number from 1 to 1000000"))?;
         let is_salt = |salt: &String| {
             (1..=MAX_SALT_CHARS).contains(&salt.len())
                 && salt.bytes().all(|byte| byte.is_ascii_alphanumeric())
         };
         let salt = of("salt").filter(is_salt);
-        let salt = salt.ok_or_else(|| refuse("salt", "has 1 to 128 letters and digits"))?;
+        let salt = salt.ok_or_else(|| refuse("salt", "1 to 128 letters and digits"))?;
         let is_key = |key: &String| {
-            key.len() == 2 * digest.length() && key.bytes().all(|byte| byte.is_ascii_hexdigit())
+            hexadecimal_bytes(key).is_some_and(|bytes| bytes.len() == digest.length())
         };
         let derived_key = of("derived_key").filter(is_key);
         let derived_key = derived_key.ok_or_else(|| {
-            refuse("derived_key", "has as many hexadecimal digits as its hash function gives")
+            refuse("derived_key", "in hexadecimal digits, as long as its hash function makes it")
         })?;
         Ok(Some(Self { digest, iterations, salt, derived_key }))
     }

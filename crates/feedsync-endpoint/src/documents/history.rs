@@ -59,10 +59,8 @@ impl Endpoint {
     }
 
     async fn expire_history(&self, database: &Database) -> Result<(), StoreError> {
-        let before = match database.history {
-            History::Off => Moment::default(),
-            History::Kept { seconds } => self.ago(Duration::from_secs(seconds)),
-        };
+        let period = database.history.seconds().map(Duration::from_secs);
+        let before = period.map_or(Moment::default(), |period| self.ago(period));
         let databases = self.databases();
         while databases.expire_history(&database.name, before, EXPIRY_BATCH).await? {}
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use feedsync_couch::{HashedPassword, PasswordDigest};
+use feedsync_couch::{HashedPassword, PasswordDigest, hexadecimal_bytes};
 use ring::pbkdf2::{
     self, PBKDF2_HMAC_SHA1, PBKDF2_HMAC_SHA256, PBKDF2_HMAC_SHA384, PBKDF2_HMAC_SHA512,
 };
@@ -26,8 +26,7 @@ pub(super) fn fits(text: &str, stored: &str) -> Option<bool> {
         PasswordDigest::Sha512 => PBKDF2_HMAC_SHA512,
     };
     let iterations = NonZeroU32::new(iterations.parse().ok()?)?;
-    let digits = key.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
-    let key = digits.map(|pair| u8::from_str_radix(pair?, 16).ok()).collect::<Option<Vec<u8>>>()?;
+    let key = hexadecimal_bytes(key)?;
     let verified = pbkdf2::verify(algorithm, iterations, salt.as_bytes(), text.as_bytes(), &key);
     Some(verified.is_ok())
 }

@@ -17,7 +17,6 @@ pub(crate) mod creation;
 mod credentials;
 pub(crate) mod databases;
 mod failures;
-pub(crate) mod hexadecimal;
 mod principal;
 pub(crate) mod quotas;
 mod rate_limits;

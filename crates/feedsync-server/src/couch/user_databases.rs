@@ -1,10 +1,10 @@
 //! Databases of users: one for each, which is created when it is first used.
 
-use feedsync_couch::{DatabaseName, security_of};
+use feedsync_couch::{DatabaseName, hexadecimal_bytes, security_of};
 use feedsync_store::{Database, UserName};
 
 use super::{CouchRequest, Failure};
-use crate::access::{Principal, hexadecimal, quotas};
+use crate::access::{Principal, quotas};
 use crate::configuration::Switch;
 use crate::hub::Hub;
 
@@ -50,7 +50,7 @@ fn owner_of(hub: &Hub, name: &DatabaseName) -> Option<UserName> {
 }
 
 fn owner(name: &DatabaseName) -> Option<UserName> {
-    let bytes = hexadecimal::bytes(name.as_str().strip_prefix(PREFIX)?)?;
+    let bytes = hexadecimal_bytes(name.as_str().strip_prefix(PREFIX)?)?;
     UserName::new(&String::from_utf8(bytes).ok()?).ok()
 }
 

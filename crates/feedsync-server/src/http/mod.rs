@@ -5,6 +5,7 @@
 
 pub(crate) mod address;
 pub(crate) mod body;
+pub(crate) mod bounded_file;
 pub(crate) mod bucket;
 pub(crate) mod caching;
 pub(crate) mod catalogue;

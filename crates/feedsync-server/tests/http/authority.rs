@@ -1,4 +1,4 @@
-//! The certificate of the hub's authority, for devices that shall trust it.
+//! The certificate of the hub's authority, for devices that are to trust it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -13,10 +13,17 @@ const DROPPED: &str = "/pages/dropped";
 
 /// A hub on which `owen` dropped the database `plans`, which has a document.
 async fn dropped() -> World {
+    dropped_after().await.0
+}
+
+/// The same, with a time at which the database had the document.
+async fn dropped_after() -> (World, String) {
     let world = kept().await;
     write(&world, "milk", Some("two litres")).await;
+    // The clock of the hub goes on by a second each time it is read.
+    let time = world.endpoint.environment().now().timestamp().unwrap().to_string();
     assert_eq!(ask(&world, "owen", (Method::DELETE, "/plans"), Value::Null).await.0, 200);
-    world
+    (world, time)
 }
 
 /// The name under which the first listed database is kept.
@@ -118,7 +125,7 @@ async fn a_dropped_database_is_for_no_application() {
 /// Administrators of the former database bring it back, and nobody reads it through a new database of its name.
 #[tokio::test]
 async fn rights_to_the_former_database_apply() {
-    let world = dropped().await;
+    let (world, time) = dropped_after().await;
     let owner = visitor(&world, "owen").await;
     let kept = kept_as(&owner).await;
     for user in ["eddy", "nora"] {
@@ -130,8 +137,6 @@ async fn rights_to_the_former_database_apply() {
             assert_eq!(refused.status(), StatusCode::NOT_FOUND, "{user} {action}");
         }
     }
-    // The clock shows seconds: the state of the next one is that of the former database.
-    let time = world.endpoint.environment().now().timestamp().unwrap().to_string();
     assert_eq!(ask(&world, "root", (Method::PUT, "/plans"), Value::Null).await.0, 201);
     let group = |names: Value| json!({ "names": names, "roles": [] });
     let security = json!({ "admins": group(json!(["nora"])), "members": group(json!(["nora"])) });
@@ -149,6 +154,10 @@ async fn rights_to_the_former_database_apply() {
     }
     let (_, all) = ask(&world, "nora", (Method::GET, "/plans/_all_docs"), Value::Null).await;
     assert_eq!(all["rows"], json!([]));
+    // An administrator of the hub may use both.
+    let root = visitor(&world, "root").await;
+    let fields = [("action", "restore-all"), ("time", &*time)];
+    goes_to(&root.post(history, &fields).await, &format!("{history}&said=restored-1-0-0"));
 }
 
 /// A user of databases alone replaces the database of the user's own name, as the note plugin does it, and the former one is

@@ -26,6 +26,16 @@ pub enum History {
     },
 }
 
+impl History {
+    /// Length of the period in seconds, if a history is kept.
+    pub fn seconds(self) -> Option<u64> {
+        match self {
+            Self::Off => None,
+            Self::Kept { seconds } => Some(seconds),
+        }
+    }
+}
+
 /// State of a database's history.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HistoryState {
@@ -206,7 +216,8 @@ pub trait PastDocuments: Send + Sync + 'static {
     ) -> Result<Vec<Database>, StoreError>;
 
     /// Removes revisions that ended at or before a moment, with bodies that no tree names, up to a number; all of them
-    /// if no history is kept. A database that was dropped at or before the moment is removed. From now on only the state of later moments is known. Returns whether there is more.
+    /// if no history is kept. From now on only the state of later moments is known. Returns whether there is more. A database
+    /// that was dropped at or before the moment is removed as a whole.
     async fn expire_history(
         &self,
         name: &DatabaseName,

@@ -144,10 +144,14 @@ pub(super) fn dropped(
     connection: &Connection,
     name: Option<&DatabaseName>,
 ) -> Result<Vec<Database>, StoreError> {
-    let sql = select_databases!(
-        "WHERE dropped_name IS NOT NULL AND name IS NOT NULL AND (?1 IS NULL OR dropped_name = ?1)
-         ORDER BY dropped_at DESC, id DESC"
-    );
+    let sql = match name {
+        Some(_) => select_databases!(
+            "WHERE dropped_name = ?1 AND name IS NOT NULL ORDER BY dropped_at DESC, id DESC"
+        ),
+        None => select_databases!(
+            "WHERE dropped_name IS NOT NULL AND name IS NOT NULL AND ?1 IS NULL ORDER BY dropped_at DESC, id DESC"
+        ),
+    };
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([name.map(DatabaseName::as_str)])?;
     let mut found = Vec::new();
@@ -273,10 +277,7 @@ pub(super) fn write(connection: &Connection, database_row: &DatabaseRow) -> Resu
             database.superseded as i64,
             indexing.count as i64,
             indexing.version,
-            match database.history {
-                History::Off => None,
-                History::Kept { seconds } => Some(i64::try_from(seconds).unwrap_or(i64::MAX)),
-            },
+            database.history.seconds().map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX)),
             database.past.since,
             database.past.last,
             database.past.bytes as i64,

@@ -5,7 +5,7 @@ use feedsync_couch::{DatabaseName, DocumentId};
 use feedsync_store::{Moment, PastDocument, PastPage, PastRange};
 use serde_json::{Value, json};
 
-use super::find;
+use super::find_at;
 use super::past_time::PastTime;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -46,10 +46,7 @@ impl At {
     pub(super) async fn run(self, context: &Context) -> Result<(), Failure> {
         let home = context.open().await?;
         let moment = self.time.moment(home.endpoint.environment().now());
-        let source = match home.endpoint.database_at(&self.name, moment).await? {
-            Some(source) => source,
-            None => find(&home, &self.name).await?,
-        };
+        let source = find_at(&home, &self.name, moment).await?;
         let mut array = JsonArray::default();
         let mut shown = 0;
         let mut range = match self.document.is_empty() {

@@ -66,17 +66,12 @@ pub(super) fn value(database: &Database) -> Value {
         "documents": database.documents,
         "deleted": database.deleted,
         "bytes": database.bytes,
-        "history_seconds": match database.history {
-            History::Off => None,
-            History::Kept { seconds } => Some(seconds),
-        },
+        "history_seconds": database.history.seconds(),
     })
 }
 
 /// The time for which a history is kept, or `off`.
 pub(super) fn history(history: History) -> String {
-    match history {
-        History::Off => "off".to_owned(),
-        History::Kept { seconds } => Period::from(Duration::from_secs(seconds)).to_string(),
-    }
+    let period = history.seconds().map(|seconds| Period::from(Duration::from_secs(seconds)));
+    period.map_or("off".to_owned(), |period| period.to_string())
 }

@@ -8,8 +8,8 @@ use feedsync_store::{Database, Moment};
 use serde_json::json;
 
 use super::at::unknown;
-use super::find;
 use super::past_time::PastTime;
+use super::{find, find_at, last_dropped};
 use crate::confirm::confirm;
 use crate::context::{Context, OpenEndpoint};
 use crate::failure::{Failure, warn};
@@ -59,7 +59,7 @@ impl Restore {
     pub(super) async fn run(self, context: &Context) -> Result<(), Failure> {
         let home = context.open().await?;
         let database = find(&home, &self.name).await?;
-        let (source, moment) = self.source(context, &home, &database).await?;
+        let (source, moment) = self.source(context, &home).await?;
         let request = |is_trial| RestoreRequest {
             moment,
             documents: Some(self.document.clone()).filter(|ids| !ids.is_empty()),
@@ -96,22 +96,13 @@ impl Restore {
         &self,
         context: &Context,
         home: &OpenEndpoint,
-        database: &Database,
     ) -> Result<(Database, Moment), Failure> {
-        let name = &self.name;
-        if let Some(at) = &self.at {
-            let moment = at.moment(home.endpoint.environment().now());
-            let found = home.endpoint.database_at(name, moment).await?;
-            return Ok((found.unwrap_or_else(|| database.clone()), moment));
-        }
-        let kept = home.endpoint.dropped_databases(Some(name)).await?.into_iter().next();
-        let dropped = kept.as_ref().and_then(|kept| kept.dropped.as_ref());
-        let moment = dropped.map(|dropped| dropped.moment);
-        kept.zip(moment).ok_or_else(|| {
-            let undrop = context.command("database undrop");
-            Failure::not_found(format!("no dropped database {name} is kept"))
-                .hint(format!("to see the dropped databases: {undrop}"))
-        })
+        let Some(at) = &self.at else {
+            let (kept, dropped) = last_dropped(context, home, &self.name).await?;
+            return Ok((kept, dropped.moment));
+        };
+        let moment = at.moment(home.endpoint.environment().now());
+        Ok((find_at(home, &self.name, moment).await?, moment))
     }
 }
 

@@ -61,16 +61,13 @@ impl Set {
         let home = context.open().await?;
         let database = find(&home, &self.name).await?;
         let HistoryPeriod(history) = self.history;
-        let seconds = |history| match history {
-            History::Off => 0,
-            History::Kept { seconds } => seconds,
-        };
         let name = &self.name;
         let text = match history {
             History::Off => format!("{name} keeps no history"),
             kept => format!("{name} keeps its history for {}", list::history(kept)),
         };
-        if seconds(history) < seconds(database.history) {
+        // No history is less than any.
+        if history.seconds() < database.history.seconds() {
             confirm(&format!("{text}: older states are gone"), self.yes)?;
         }
         let changed = home.endpoint.set_history(&database, history).await?;

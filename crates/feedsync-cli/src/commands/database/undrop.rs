@@ -2,10 +2,10 @@
 
 use clap::Args;
 use feedsync_couch::DatabaseName;
-use feedsync_store::{Database, Dropped, History};
+use feedsync_store::{Database, Dropped};
 use serde_json::{Value, json};
 
-use super::list;
+use super::{last_dropped, list};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{self, table, text};
@@ -35,14 +35,7 @@ impl Undrop {
         let Some(name) = self.name else {
             return shown(context, &home.endpoint.dropped_databases(None).await?);
         };
-        let kept = home.endpoint.dropped_databases(Some(&name)).await?.into_iter().next();
-        let kept = kept.ok_or_else(|| {
-            let message = format!("{}: no dropped database {name} is kept", home.place);
-            Failure::not_found(message).hint(format!(
-                "to see the dropped databases: {}",
-                context.command("database undrop")
-            ))
-        })?;
+        let (kept, _) = last_dropped(context, &home, &name).await?;
         if !home.endpoint.undrop_database(&kept).await? {
             let taken = format!("there is a new database or a collection {name}");
             let restore = context.command(&format!("database restore {name} --dropped"));
@@ -91,9 +84,6 @@ fn value(database: &Database, dropped: &Dropped) -> Value {
         "by": dropped.author.as_deref(),
         "documents": database.documents,
         "bytes": database.bytes,
-        "kept_seconds": match database.history {
-            History::Off => None,
-            History::Kept { seconds } => Some(seconds),
-        },
+        "kept_seconds": database.history.seconds(),
     })
 }

@@ -60,13 +60,13 @@ impl Endpoint {
         };
         let Some(since) = database.past.since else { return Ok(None) };
         let moment = self.ago(LOSS_PERIOD).max(since);
-        if let Some(dropped) = &database.dropped {
-            let all = self.live_documents(name, database.documents).await?;
-            let loss = MassLoss { existed: all, lost: all };
-            return Ok(Some(loss).filter(|loss| dropped.moment > moment && loss.is_large()));
-        }
-        if database.past.last <= moment {
+        let changed = database.dropped.as_ref().map_or(database.past.last, |it| it.moment);
+        if changed <= moment {
             return Ok(None);
+        }
+        if database.dropped.is_some() {
+            let all = self.live_documents(name, database.documents).await?;
+            return Ok(Some(MassLoss { existed: all, lost: all }).filter(|loss| loss.is_large()));
         }
         let (mut before, mut examined) = (None, 0);
         let mut counts = Counts::default();

@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName};
 use ring::hmac;
 
 use super::{Assertion, unreserved};
-use crate::access::hexadecimal;
+use feedsync_couch::hexadecimal_bytes;
 
 /// Least size of the secret in bytes.
 pub(super) const MIN_SECRET_BYTES: usize = 16;
@@ -38,7 +38,7 @@ impl ProxySecret {
 
     fn assertion(&self, user: &str, headers: &HeaderMap) -> Result<Assertion, &'static str> {
         let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
-        let token = text(TOKEN).and_then(hexadecimal::bytes).ok_or("a proxy has no token")?;
+        let token = text(TOKEN).and_then(hexadecimal_bytes).ok_or("a proxy has no token")?;
         // Both are in use; as a message authentication code, HMAC with SHA-1 is unbroken.
         let algorithms = [hmac::HMAC_SHA256, hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY];
         let fits = |algorithm| {

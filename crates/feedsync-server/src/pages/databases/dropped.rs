@@ -4,17 +4,18 @@ use askama::Template;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_endpoint::documents::history::{RestoreError, RestoreRequest};
+use feedsync_endpoint::documents::history::RestoreRequest;
 use feedsync_store::{Database, Dropped};
 use http::StatusCode;
 
-use super::history::{check_size, history_page, period_of, restore_from};
+use super::history::{Failure, Refused, history_page, period_of, restore_from};
 use super::request::DatabasesRequest;
 use super::{database_page, size};
+use crate::access::Principal;
 use crate::access::call::Call;
 use crate::http::problem::Problem;
 use crate::hub::Hub;
-use crate::pages::answer::{Frame, Time, page, see_other, sentence};
+use crate::pages::answer::{Frame, Time, page, see_other};
 use crate::pages::form::Posted;
 use crate::pages::form_token::STALE;
 
@@ -64,78 +65,74 @@ pub(crate) async fn change(
         return shown(asked, Some((StatusCode::NOT_FOUND, missing))).await;
     };
     let done = match form.text("action") {
-        "undrop" => undrop(&asked, &dropped, &kept).await?,
-        "restore" => restore(&asked, &dropped, &kept).await?,
-        "forget" => forget(&asked, form.has("confirm"), &kept).await?,
-        _ => return Err(Problem::bad_request("the form has no known action")),
+        "undrop" => undrop(&asked, &dropped, &kept).await,
+        "restore" => restore(&asked, &principal, &dropped, &kept).await,
+        "forget" => forget(&asked, form.has("confirm"), &kept).await,
+        _ => Err(Problem::bad_request("the form has no known action").into()),
     };
     match done {
         Ok(next) => see_other(&next),
-        Err(refused) => shown(asked, Some((StatusCode::CONFLICT, refused))).await,
+        Err(Failure::Refused(refused)) => shown(asked, Some(refused)).await,
+        Err(Failure::Problem(problem)) => Err(problem),
     }
 }
 
-/// Brings a database back under its name. Returns the address of its page, or why it was not done.
+/// Brings a database back under its name. Returns the address of its page.
 async fn undrop(
     asked: &DatabasesRequest,
     dropped: &Dropped,
     kept: &Database,
-) -> Result<Result<String, String>, Problem> {
+) -> Result<String, Failure> {
     let name = &dropped.name;
-    Ok(match asked.hub.endpoint.undrop_database(kept).await? {
+    match asked.hub.endpoint.undrop_database(kept).await.map_err(Problem::from)? {
         true => Ok(database_page(asked.call.base.path(), name)),
-        false => Err(format!("There is a new database or a collection {name} by now.")),
-    })
+        false => {
+            let taken = format!("There is a new database or a collection {name} by now.");
+            Err(Failure::conflict(taken))
+        }
+    }
 }
 
-/// Writes the documents of a dropped database into the new one of its name. Returns the address of the page of its history,
-/// or why it was not done.
+/// Writes the documents of a dropped database into the new one of its name. Returns the address of the page of its history.
 async fn restore(
     asked: &DatabasesRequest,
+    principal: &Principal,
     dropped: &Dropped,
     kept: &Database,
-) -> Result<Result<String, String>, Problem> {
+) -> Result<String, Failure> {
     let name = &dropped.name;
-    let Some(database) = asked.databases.database(name).await? else {
-        return Ok(Err(format!("There is no database {name} any more.")));
-    };
-    if let Err(error) = check_size(kept).and_then(|()| check_size(&database)) {
-        return Ok(Err(format!("{error} {name} --dropped")));
+    let database = asked.databases.database(name).await.map_err(Problem::from)?;
+    let gone = || Failure::conflict(format!("There is no database {name} any more."));
+    let database = database.ok_or_else(gone)?;
+    if !asked.may(principal, &database).await? {
+        return Err(Problem::forbidden().into());
     }
-    let principal = asked.current_user_of(&database).await?;
     let request = RestoreRequest {
         moment: dropped.moment,
         documents: None,
         deletes_newer: false,
         is_trial: false,
     };
-    let ends = (&database, kept);
-    let page = history_page(asked.call.base.path(), name);
-    match restore_from(asked, &principal, ends, &request).await? {
-        Ok(counts) => Ok(Ok(format!("{page}&said={counts}"))),
-        Err(error @ RestoreError::Unknown { .. }) => Ok(Err(sentence(error))),
-        Err(RestoreError::Store(error)) => Err(error.into()),
-    }
+    let said = restore_from(asked, principal, (&database, kept), &request).await?;
+    Ok(format!("{}&said={said}", history_page(asked.call.base.path(), name)))
 }
 
-/// Deletes a dropped database for good. Returns the address of the page, or why it was not done.
+/// Deletes a dropped database for good. Returns the address of the page of dropped databases.
 async fn forget(
     asked: &DatabasesRequest,
     is_confirmed: bool,
     kept: &Database,
-) -> Result<Result<String, String>, Problem> {
+) -> Result<String, Failure> {
     if !is_confirmed {
         let unconfirmed = "Nothing was deleted: confirm that the database cannot be brought back.";
-        return Ok(Err(unconfirmed.to_owned()));
+        return Err(Failure::conflict(unconfirmed));
     }
-    asked.databases.drop_database(&kept.name, kept.epoch).await?;
-    Ok(Ok(format!("{}/pages/dropped", asked.call.base.path())))
+    let dropped = asked.databases.drop_database(&kept.name, kept.epoch).await;
+    dropped.map_err(Problem::from)?;
+    Ok(format!("{}/pages/dropped", asked.call.base.path()))
 }
 
-async fn shown(
-    asked: DatabasesRequest,
-    refused: Option<(StatusCode, String)>,
-) -> Result<Response, Problem> {
+async fn shown(asked: DatabasesRequest, refused: Option<Refused>) -> Result<Response, Problem> {
     let permit = asked.hub.response_budget.permit().await?;
     let frame = Frame::of(&asked.hub, &asked.call).await?;
     let mut rows = Vec::new();

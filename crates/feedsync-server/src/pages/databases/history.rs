@@ -94,7 +94,7 @@ struct Row {
 }
 
 /// A form that was refused: its status and the error.
-type Refused = (StatusCode, String);
+pub(super) type Refused = (StatusCode, String);
 
 /// Address of the page of a database's history.
 pub(super) fn history_page(root: &str, name: &DatabaseName) -> String {
@@ -136,7 +136,7 @@ pub(crate) async fn change(
 }
 
 /// Reason for not carrying out a form.
-enum Failure {
+pub(super) enum Failure {
     Refused(Refused),
     Problem(Problem),
 }
@@ -150,6 +150,11 @@ impl From<Problem> for Failure {
 impl Failure {
     fn invalid(error: impl Into<String>) -> Self {
         Self::Refused((StatusCode::BAD_REQUEST, error.into()))
+    }
+
+    /// The form does not fit the present state.
+    pub(super) fn conflict(error: impl Into<String>) -> Self {
+        Self::Refused((StatusCode::CONFLICT, error.into()))
     }
 }
 
@@ -222,17 +227,17 @@ async fn restore(
 ) -> Result<String, Failure> {
     let principal = asked.current_user_of(database).await?;
     let source = source(asked, &principal, database, request).await?;
-    let done = restore_from(asked, &principal, (database, &source), request).await?;
-    done.map_err(failure)
+    restore_from(asked, &principal, (database, &source), request).await
 }
 
-/// Restores a past state of a source, within the quota of the owner. Returns the counts for the address of the next page.
+/// Restores a past state of a source, within the quota of the owner. Returns what the next page says.
 pub(super) async fn restore_from(
     asked: &DatabasesRequest,
     principal: &Principal,
     (database, source): (&Database, &Database),
     request: &RestoreRequest,
-) -> Result<Result<String, RestoreError>, Problem> {
+) -> Result<String, Failure> {
+    check_size(&[database, source], request)?;
     // A restore adds revisions: an owner who has used up the quota makes room first. Documents of another database are new.
     let (documents, bytes) = match (source.epoch == database.epoch, &request.documents) {
         (false, None) => (source.documents, source.bytes),
@@ -241,10 +246,11 @@ pub(super) async fn restore_from(
     quotas::documents(&asked.hub, &database.name, documents, bytes).await?;
     let call = &asked.call;
     let done = restore_documents(&asked.hub, call, principal, (database, source), request).await;
-    Ok(done.map(|done| format!("restored-{}-{}-{}", done.restored, done.deleted, done.refused)))
+    let done = done.map_err(failure)?;
+    Ok(format!("restored-{}-{}-{}", done.restored, done.deleted, done.refused))
 }
 
-/// The database that had the name at the moment. Fails for one that is too large for a page.
+/// The database that had the name at the moment.
 async fn source(
     asked: &DatabasesRequest,
     principal: &Principal,
@@ -254,11 +260,7 @@ async fn source(
     let endpoint = &asked.hub.endpoint;
     let found = database_at(endpoint, principal, database, request.moment).await;
     let unknown = || failure(RestoreError::Unknown { since: database.past.since });
-    let source = found.map_err(Problem::from)?.ok_or_else(unknown)?;
-    if request.documents.is_none() {
-        check_size(database).and_then(|()| check_size(&source)).map_err(Failure::invalid)?;
-    }
-    Ok(source)
+    found.map_err(Problem::from)?.ok_or_else(unknown)
 }
 
 fn failure(error: RestoreError) -> Failure {
@@ -268,12 +270,13 @@ fn failure(error: RestoreError) -> Failure {
     }
 }
 
-/// Fails for a database that is too large for a page.
-pub(super) fn check_size(database: &Database) -> Result<(), String> {
-    match database.documents + database.deleted > MAX_RESTORED {
-        true => Err(format!(
-            "A page restores at most {MAX_RESTORED} documents. Use the command: feedsync database restore"
-        )),
+/// Fails if a page may not restore all documents of databases, because they are too many.
+fn check_size(databases: &[&Database], request: &RestoreRequest) -> Result<(), Failure> {
+    let is_large = |it: &&Database| it.documents + it.deleted > MAX_RESTORED;
+    match request.documents.is_none() && databases.iter().any(is_large) {
+        true => Err(Failure::invalid(format!(
+            "A page restores at most {MAX_RESTORED} documents. Use the command `feedsync database restore`."
+        ))),
         false => Ok(()),
     }
 }
@@ -349,6 +352,7 @@ async fn preview(
     let request = RestoreRequest { moment, documents: None, deletes_newer, is_trial: true };
     let (call, principal) = (&asked.call, &asked.call.principal);
     let source = source(asked, principal, database, &request).await?;
+    check_size(&[database, &source], &request)?;
     let ends = (database, &source);
     restore_documents(&asked.hub, call, principal, ends, &request).await.map_err(failure)
 }
@@ -399,10 +403,7 @@ pub(super) fn period_of(history: History) -> String {
 }
 
 fn seconds_of(history: History) -> u64 {
-    match history {
-        History::Off => 0,
-        History::Kept { seconds } => seconds,
-    }
+    history.seconds().unwrap_or_default()
 }
 
 fn periods(seconds: u64) -> Vec<Period> {

@@ -51,7 +51,12 @@ impl DatabasesRequest {
         self.may(&self.call.principal, database).await
     }
 
-    async fn may(&self, principal: &Principal, database: &Database) -> Result<bool, Problem> {
+    /// Whether this principal may use a database.
+    pub(super) async fn may(
+        &self,
+        principal: &Principal,
+        database: &Database,
+    ) -> Result<bool, Problem> {
         Ok(may_access(&self.hub.endpoint, principal, database, Need::Use).await?)
     }
 

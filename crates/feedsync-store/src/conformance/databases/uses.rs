@@ -38,7 +38,7 @@ impl Use {
                 wait(databases.drop_database(&named(name), epoch_of(databases, name)))
                     .map(|()| None),
             ),
-            Operation::Keep(name) => {
+            Operation::DropAndKeep(name) => {
                 let author = Some("ada".into()).filter(|_| name == 1);
                 let (from, epoch) = (named(name), epoch_of(databases, name));
                 match wait(databases.drop_and_keep_database(&from, epoch, author)) {
@@ -145,7 +145,7 @@ impl Use {
 enum Operation {
     Create(u8),
     Drop(u8),
-    Keep(u8),
+    DropAndKeep(u8),
     Undrop(u8),
     Change(u8, u64),
     Write(u8, Vec<Arrival>),
@@ -203,7 +203,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
         2 => name().prop_map(Operation::Create),
         1 => name().prop_map(Operation::Drop),
-        2 => name().prop_map(Operation::Keep),
+        2 => name().prop_map(Operation::DropAndKeep),
         2 => name().prop_map(Operation::Undrop),
         1 => (name(), 1..9u64).prop_map(|(name, kept)| Operation::Change(name, kept)),
         12 => (name(), prop::collection::vec(arrival, 0..5))

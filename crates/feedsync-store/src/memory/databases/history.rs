@@ -71,14 +71,15 @@ impl PastDocuments for MemoryStore {
     ) -> Result<bool, StoreError> {
         let is_kept = {
             let mut state = self.state();
-            state.database_mut(name)?.database.require(epoch)?;
-            let contents = state.databases_by_name.remove(name);
-            let contents = contents.filter(|it| it.database.is_kept_when_dropped());
-            let is_kept = contents.is_some();
-            if let Some(mut contents) = contents {
-                contents.database.drop_now(self.environment.now(), author)?;
-                state.databases_by_name.insert(contents.database.name.clone(), contents);
+            let database = &mut state.database_mut(name)?.database;
+            database.require(epoch)?;
+            let is_kept = database.is_kept_when_dropped();
+            if is_kept {
+                database.drop_now(self.environment.now(), author)?;
             }
+            let contents = state.databases_by_name.remove(name).filter(|_| is_kept);
+            let contents = contents.map(|contents| (contents.database.name.clone(), contents));
+            state.databases_by_name.extend(contents);
             is_kept
         };
         self.database_notifier.notify_subscribers(name);
@@ -127,10 +128,12 @@ impl PastDocuments for MemoryStore {
         ended_before: Moment,
         most: usize,
     ) -> Result<bool, StoreError> {
-        if self.with_database(name, |it| Ok(it.database.was_dropped_by(ended_before)))? {
-            self.state().databases_by_name.remove(name);
+        let mut state = self.state();
+        if state.database_mut(name)?.database.was_dropped_by(ended_before) {
+            state.databases_by_name.remove(name);
             return Ok(false);
         }
+        drop(state);
         self.with_database(name, |contents| {
             let through = contents.database.expire(ended_before);
             let is_due = |row: &&EndedRevision| row.ended.moment <= through;

@@ -17,6 +17,7 @@ use super::past_documents::{
     ENDED_AFTER, FIRST_ENDED, LATEST_ENDED, LATEST_ENDED_OF, ORIGINS_AFTER, REMOVE_ORIGINS,
 };
 use super::past_rows::{ENDED_OF, HOLD, ORIGINS, REMOVE_ENDED};
+use super::rows::DROPPED_OF;
 use super::sweep::REMOVE_INDEX_ROWS;
 use super::transfer::{ATTACHMENTS_AFTER, BODIES_AFTER, DOCUMENTS_AFTER, LOCAL_DOCUMENTS_AFTER};
 use super::view_removal::{DROPPED, FIRST_ROWS, REMOVE_NODES, REMOVE_ROWS};
@@ -128,6 +129,7 @@ fn everything_is_read_along_an_index() {
         ),
         (ORIGINS_AFTER, "bigint, bigint, bigint", "1, 2, 3"),
         (REMOVE_ORIGINS, "bigint, bigint", "1, 3"),
+        (DROPPED_OF, "text", "'notes'"),
         (ORIGINS, "bigint, bigint[]", "1, '{1,2}'"),
         (HOLD, "bigint, bigint[]", "1, '{1,2}'"),
         (REMOVE_ENDED, "bigint, bigint[]", "1, '{1,2}'"),

@@ -36,9 +36,11 @@ pub(super) const BY_NAME_SETTLED: &str = select_databases!(
     "WHERE name = $1 AND EXISTS
        (SELECT 1 FROM endpoint WHERE right(place, 8) = left(pg_walfile_name(pg_current_wal_lsn()), 8))"
 );
-const DROPPED: &str = select_databases!(
-    "WHERE dropped_name IS NOT NULL AND name IS NOT NULL AND ($1::text IS NULL OR dropped_name = $1)
-     ORDER BY dropped_at DESC, id DESC"
+const ALL_DROPPED: &str = select_databases!(
+    "WHERE dropped_name IS NOT NULL AND name IS NOT NULL ORDER BY dropped_at DESC, id DESC"
+);
+pub(super) const DROPPED_OF: &str = select_databases!(
+    "WHERE dropped_name = $1 AND name IS NOT NULL ORDER BY dropped_at DESC, id DESC"
 );
 const AFTER: &str = select_databases!("WHERE name > $1 ORDER BY name LIMIT $2");
 
@@ -282,8 +284,13 @@ pub(super) async fn dropped(
     client: &impl GenericClient,
     name: Option<&DatabaseName>,
 ) -> Result<Vec<Database>, StoreError> {
-    let statement = client.prepare_cached(DROPPED).await?;
-    let rows = client.query(&statement, &[&name.map(DatabaseName::as_str)]).await?;
+    let rows = match name {
+        Some(name) => {
+            let statement = client.prepare_cached(DROPPED_OF).await?;
+            client.query(&statement, &[&name.as_str()]).await?
+        }
+        None => client.query(&client.prepare_cached(ALL_DROPPED).await?, &[]).await?,
+    };
     rows.iter().map(|row| Ok(database_row(row)?.database)).collect()
 }
 
@@ -348,10 +355,8 @@ impl DatabaseColumns {
             micros(database.past.last),
             database.past.bytes as i64,
         ];
-        let seconds = match database.history {
-            History::Off => None,
-            History::Kept { seconds } => Some(i64::try_from(seconds).unwrap_or(i64::MAX)),
-        };
+        let seconds = database.history.seconds();
+        let seconds = seconds.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX));
         let history = [seconds, database.past.since.map(micros)];
         Self { counts, security: database.security.clone().map(String::into_bytes), history }
     }

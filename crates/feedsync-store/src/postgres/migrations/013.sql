@@ -4,4 +4,4 @@ ALTER TABLE databases ADD COLUMN dropped_name text;
 ALTER TABLE databases ADD COLUMN dropped_at bigint;
 ALTER TABLE databases ADD COLUMN dropped_by text;
 ALTER TABLE databases ADD COLUMN named_at bigint;
-CREATE INDEX dropped_databases ON databases (dropped_at) WHERE dropped_name IS NOT NULL;
+CREATE INDEX dropped_databases ON databases (dropped_name, dropped_at) WHERE dropped_name IS NOT NULL;

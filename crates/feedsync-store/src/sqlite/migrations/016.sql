@@ -4,4 +4,4 @@ ALTER TABLE databases ADD COLUMN dropped_name TEXT;
 ALTER TABLE databases ADD COLUMN dropped_at INTEGER;
 ALTER TABLE databases ADD COLUMN dropped_by TEXT;
 ALTER TABLE databases ADD COLUMN named_at INTEGER;
-CREATE INDEX dropped_databases ON databases (dropped_at) WHERE dropped_name IS NOT NULL;
+CREATE INDEX dropped_databases ON databases (dropped_name, dropped_at) WHERE dropped_name IS NOT NULL;
