@@ -5,7 +5,7 @@ use feedsync_couch::{DatabaseName, DocumentId};
 use feedsync_store::{Moment, PastDocument, PastPage, PastRange};
 use serde_json::{Value, json};
 
-use super::find_at;
+use super::find::find_at;
 use super::past_time::PastTime;
 use crate::context::Context;
 use crate::failure::Failure;

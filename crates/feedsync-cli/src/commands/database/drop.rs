@@ -6,7 +6,8 @@ use feedsync_endpoint::bridge::BridgeStatus;
 use feedsync_store::Database;
 use serde_json::json;
 
-use super::{find, list};
+use super::find::find;
+use super::list;
 use crate::confirm::confirm;
 use crate::context::Context;
 use crate::failure::Failure;

@@ -6,7 +6,7 @@ use feedsync_store::{EndedPosition, EndedRevision, History as Kept, WriteOrigin}
 use serde_json::{Value, json};
 
 use super::at::unknown;
-use super::find;
+use super::find::find;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{self, table, text};

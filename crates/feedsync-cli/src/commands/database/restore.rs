@@ -8,8 +8,8 @@ use feedsync_store::{Database, Moment};
 use serde_json::json;
 
 use super::at::unknown;
+use super::find::{find, find_at, last_dropped};
 use super::past_time::PastTime;
-use super::{find, find_at, last_dropped};
 use crate::confirm::confirm;
 use crate::context::{Context, OpenEndpoint};
 use crate::failure::{Failure, warn};

@@ -7,7 +7,7 @@ use feedsync_couch::DatabaseName;
 use feedsync_endpoint::Period;
 use feedsync_store::History;
 
-use super::find;
+use super::find::find;
 use super::list;
 use crate::confirm::confirm;
 use crate::context::Context;

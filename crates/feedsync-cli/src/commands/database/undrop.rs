@@ -5,7 +5,8 @@ use feedsync_couch::DatabaseName;
 use feedsync_store::{Database, Dropped};
 use serde_json::{Value, json};
 
-use super::{last_dropped, list};
+use super::find::last_dropped;
+use super::list;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{self, table, text};

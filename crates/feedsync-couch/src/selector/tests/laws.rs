@@ -13,7 +13,7 @@ use super::strategies::{
     Document, FIELDS, IDS, POSITIVE, any_babble, any_condition, any_conjunction, any_document,
     any_selector,
 };
-use crate::collation::tests::model::{Tree, any_number, map, spell, text};
+use crate::collation::tests::model::{Tree, any_number, map, points, spell, text};
 use crate::sort::SortField;
 
 const MEANINGS: [Meaning; 2] = [Meaning::Query, Meaning::Filter];
@@ -33,8 +33,14 @@ fn read(selector: &Tree, meaning: Meaning, seed: u64) -> Selector {
 
 /// Whether the selector has an operator that tests elements or names.
 fn looks_inside(selector: &Tree) -> bool {
-    let written = spell(selector, 0);
-    ["elemMatch", "allMatch", "keyMapMatch"].iter().any(|operator| written.contains(operator))
+    let inside = ["$elemMatch", "$allMatch", "$keyMapMatch"].map(points);
+    match selector {
+        Tree::Map(members) => {
+            members.iter().any(|(name, value)| inside.contains(name) || looks_inside(value))
+        }
+        Tree::List(elements) => elements.iter().any(looks_inside),
+        _ => false,
+    }
 }
 
 proptest! {

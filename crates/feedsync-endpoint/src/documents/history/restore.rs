@@ -87,22 +87,37 @@ impl DocumentsWriter {
         source: &Database,
         request: &RestoreRequest,
     ) -> Result<RestoreSummary, RestoreError> {
-        let databases = self.endpoint.databases();
-        let mut summary = RestoreSummary::default();
-        let mut rest = request.documents.clone();
+        let summary = RestoreSummary::default();
+        Restore { writer: self, database, source, request, summary }.run().await
+    }
+}
+
+/// A restore that is being carried out.
+struct Restore<'a> {
+    writer: &'a DocumentsWriter,
+    database: &'a Database,
+    source: &'a Database,
+    request: &'a RestoreRequest,
+    summary: RestoreSummary,
+}
+
+impl Restore<'_> {
+    async fn run(mut self) -> Result<RestoreSummary, RestoreError> {
+        let databases = self.writer.endpoint.databases();
+        let mut rest = self.request.documents.clone();
         let mut range = next_range(&mut rest, None);
         while let Some(asked) = range {
             let page = databases
-                .documents_at(&source.name, request.moment, asked.clone(), BATCH_BYTES)
+                .documents_at(&self.source.name, self.request.moment, asked.clone(), BATCH_BYTES)
                 .await?;
             let (documents, last) = match page {
                 PastPage::Unknown { since } => return Err(RestoreError::Unknown { since }),
                 PastPage::Known { database: read, documents, last } => {
-                    read_same(source, &read)?;
+                    read_same(self.source, &read)?;
                     (documents, last)
                 }
             };
-            self.restore_batch((database, source), request, documents, &mut summary).await?;
+            self.restore(documents).await?;
             range = match (asked, last) {
                 (asked @ PastRange::Ids(_), Some(last)) => Some(asked.rest(last)),
                 (PastRange::Ids(_), None) => next_range(&mut rest, None),
@@ -110,25 +125,63 @@ impl DocumentsWriter {
                 (PastRange::After { .. }, None) => None,
             };
         }
-        if source.epoch != database.epoch {
-            self.examine_unknown((database, source), request, &mut summary).await?;
+        if !self.is_from_itself() {
+            self.treat_foreign().await?;
         }
-        Ok(summary)
+        Ok(self.summary)
     }
 
-    /// Deletes or counts the documents that exist now, and that another source never had.
-    async fn examine_unknown(
-        &self,
-        ends: (&Database, &Database),
-        request: &RestoreRequest,
-        summary: &mut RestoreSummary,
-    ) -> Result<(), StoreError> {
-        let (databases, name) = (self.endpoint.databases(), &ends.0.name);
-        if let Some(ids) = &request.documents {
+    /// Whether the past state is one of the database itself.
+    fn is_from_itself(&self) -> bool {
+        self.source.epoch == self.database.epoch
+    }
+
+    /// Restores documents of the source.
+    async fn restore(&mut self, documents: Vec<PastDocument>) -> Result<(), StoreError> {
+        let databases = self.writer.endpoint.databases();
+        let is_same = |past: &PastDocument| {
+            let winner = past.document.tree.winner();
+            let was = past.leaves.first().map(|leaf| &leaf.revision);
+            self.is_from_itself() && winner.map(|leaf| leaf.revision) == was
+        };
+        let (same, changed): (Vec<_>, Vec<_>) = documents.into_iter().partition(is_same);
+        self.summary.unchanged += same.len() as u64;
+        let ids = changed.iter().map(|past| past.document.id.clone()).collect();
+        let present = present_winners(&*databases, &self.database.name, ids).await?;
+        let mut changes = Vec::new();
+        for past in changed {
+            let id = past.document.id.clone();
+            let present = present.get(&id).and_then(live_winner);
+            let was = past.leaves.into_iter().next().filter(|leaf| !leaf.is_deleted);
+            match (was, present) {
+                (None, None) => self.summary.unchanged += 1,
+                (None, Some((revision, _))) => changes.extend(self.treat_newer(id, revision)),
+                (Some(was), Some((_, body))) if is_equal(&was.body, body) => {
+                    self.summary.unchanged += 1;
+                }
+                (Some(was), present) if self.request.is_trial => {
+                    drop((was, present));
+                    self.summary.restored += 1;
+                }
+                (Some(was), present) => {
+                    let base = present.map(|(revision, _)| revision.clone());
+                    match self.restoration(&*databases, (id.clone(), base), was).await? {
+                        Ok(document) => changes.push(Change::Restored(Box::new(document))),
+                        Err(refusal) => self.summary.refuse(id, refusal),
+                    }
+                }
+            }
+        }
+        self.write(changes).await
+    }
+
+    /// Deletes or counts the documents that exist now, and that the source never had.
+    async fn treat_foreign(&mut self) -> Result<(), StoreError> {
+        let (databases, name) = (self.writer.endpoint.databases(), &self.database.name);
+        if let Some(ids) = &self.request.documents {
             for ids in ids.chunks(BATCH) {
                 let page = databases.documents(name, ids, leaves::none(), u64::MAX).await?;
-                let documents = page.documents.into_iter().flatten().collect();
-                self.examine_unknown_batch(ends, request, documents, summary).await?;
+                self.treat_foreign_among(page.documents).await?;
             }
             return Ok(());
         }
@@ -143,103 +196,46 @@ impl DocumentsWriter {
                 most: BATCH,
             };
             let page = databases.documents_by_id(name, range, leaves::none(), u64::MAX).await?;
-            let documents: Vec<_> = page.documents.into_iter().flatten().collect();
-            let Some(last) = documents.last().map(|last| last.document.id.clone()) else {
-                return Ok(());
-            };
-            self.examine_unknown_batch(ends, request, documents, summary).await?;
-            from = Bound::Excluded(last.as_str().to_owned());
+            let Some(last) = page.documents.iter().flatten().last() else { return Ok(()) };
+            from = Bound::Excluded(last.document.id.as_str().to_owned());
+            self.treat_foreign_among(page.documents).await?;
         }
     }
 
-    async fn examine_unknown_batch(
-        &self,
-        (database, source): (&Database, &Database),
-        request: &RestoreRequest,
-        documents: Vec<LoadedDocument>,
-        summary: &mut RestoreSummary,
+    async fn treat_foreign_among(
+        &mut self,
+        documents: Vec<Option<LoadedDocument>>,
     ) -> Result<(), StoreError> {
-        let databases = self.endpoint.databases();
-        let ids: Vec<_> = documents.iter().map(|found| found.document.id.clone()).collect();
-        let page = databases.documents(&source.name, &ids, leaves::none(), u64::MAX).await?;
-        let unknown = documents.iter().zip(page.documents).filter(|(_, known)| known.is_none());
-        let winner = |found: &LoadedDocument| {
-            let winner = found.document.tree.winner().filter(|leaf| !leaf.content.is_deleted)?;
-            Some(deletion(found.document.id.clone(), winner.revision))
-        };
-        let newer: Vec<_> = unknown.filter_map(|(found, _)| winner(found)).collect();
-        match (request.deletes_newer, request.is_trial) {
-            (false, _) => summary.newer += newer.len() as u64,
-            (true, true) => summary.deleted += newer.len() as u64,
-            (true, false) => {
-                let changes = newer.into_iter().map(|it| Change::Deleted(Box::new(it)));
-                self.write_changes(database, changes.collect(), summary).await?;
+        let documents: Vec<_> = documents.into_iter().flatten().map(|it| it.document).collect();
+        let ids: Vec<_> = documents.iter().map(|document| document.id.clone()).collect();
+        let databases = self.writer.endpoint.databases();
+        let page = databases.documents(&self.source.name, &ids, leaves::none(), u64::MAX).await?;
+        let mut changes = Vec::new();
+        for (document, known) in documents.into_iter().zip(page.documents) {
+            let winner = document.tree.winner().filter(|leaf| !leaf.content.is_deleted);
+            if let (None, Some(leaf)) = (known, winner) {
+                changes.extend(self.treat_newer(document.id.clone(), leaf.revision));
             }
         }
-        Ok(())
+        self.write(changes).await
     }
 
-    async fn restore_batch(
-        &self,
-        (database, source): (&Database, &Database),
-        request: &RestoreRequest,
-        documents: Vec<PastDocument>,
-        summary: &mut RestoreSummary,
-    ) -> Result<(), StoreError> {
-        let databases = self.endpoint.databases();
-        let is_same = |past: &PastDocument| {
-            if source.epoch != database.epoch {
-                return false;
-            }
-            let winner = past.document.tree.winner();
-            winner.map(|leaf| leaf.revision) == past.leaves.first().map(|leaf| &leaf.revision)
-        };
-        let (same, changed): (Vec<_>, Vec<_>) = documents.into_iter().partition(is_same);
-        summary.unchanged += same.len() as u64;
-        let ids = changed.iter().map(|past| past.document.id.clone()).collect();
-        let present = present_winners(&*databases, &database.name, ids).await?;
-        let (mut restored, mut deleted) = (Vec::new(), Vec::new());
-        for past in changed {
-            let id = past.document.id.clone();
-            let present = present.get(&id).and_then(live_winner);
-            let was = past.leaves.into_iter().next().filter(|leaf| !leaf.is_deleted);
-            match (was, present) {
-                (None, None) => summary.unchanged += 1,
-                (None, Some(_)) if !request.deletes_newer => summary.newer += 1,
-                (None, Some((revision, _))) => deleted.push(deletion(id, revision)),
-                (Some(was), Some((_, body))) if is_equal(&was.body, body) => summary.unchanged += 1,
-                (Some(was), present) if request.is_trial => {
-                    drop((was, present));
-                    summary.restored += 1;
-                }
-                (Some(was), present) => {
-                    let base = present.map(|(revision, _)| revision.clone());
-                    match restoration(&*databases, (database, source), (id.clone(), base), was)
-                        .await?
-                    {
-                        Ok(document) => restored.push(document),
-                        Err(refusal) => summary.refuse(id, refusal),
-                    }
-                }
-            }
+    /// Counts a document that did not exist at the moment, or returns its deletion.
+    fn treat_newer(&mut self, id: DocumentId, revision: &Revision) -> Option<Change> {
+        match (self.request.deletes_newer, self.request.is_trial) {
+            (true, false) => return Some(Change::Deleted(Box::new(deletion(id, revision)))),
+            (true, true) => self.summary.deleted += 1,
+            (false, _) => self.summary.newer += 1,
         }
-        if request.is_trial {
-            summary.deleted += deleted.len() as u64;
+        None
+    }
+
+    async fn write(&mut self, changes: Vec<Change>) -> Result<(), StoreError> {
+        if changes.is_empty() {
             return Ok(());
         }
-        let restored = restored.into_iter().map(|it| Change::Restored(Box::new(it)));
-        let deleted = deleted.into_iter().map(|it| Change::Deleted(Box::new(it)));
-        self.write_changes(database, restored.chain(deleted).collect(), summary).await
-    }
-
-    async fn write_changes(
-        &self,
-        database: &Database,
-        changes: Vec<Change>,
-        summary: &mut RestoreSummary,
-    ) -> Result<(), StoreError> {
         let documents: Vec<NewDocument> = changes.iter().map(Change::document).collect();
-        let written = match self.write(database, documents, Edits::New).await {
+        let written = match self.writer.write(self.database, documents, Edits::New).await {
             Ok(written) => written,
             Err(DocumentsError::Store(error)) => return Err(error),
             // An invalid document causes all to be refused: each is written alone.
@@ -248,21 +244,52 @@ impl DocumentsWriter {
             }
             Err(DocumentsError::Refused(_)) => {
                 for change in changes {
-                    Box::pin(self.write_changes(database, vec![change], summary)).await?;
+                    Box::pin(self.write(vec![change])).await?;
                 }
                 return Ok(());
             }
         };
         for (change, written) in changes.into_iter().zip(written) {
             match (written, change) {
-                (Ok(_), Change::Restored(_)) => summary.restored += 1,
-                (Ok(_), Change::Deleted(_)) => summary.deleted += 1,
+                (Ok(_), Change::Restored(_)) => self.summary.restored += 1,
+                (Ok(_), Change::Deleted(_)) => self.summary.deleted += 1,
                 (Err(refusal), Change::Restored(it) | Change::Deleted(it)) => {
-                    summary.refuse(it.id, refusal);
+                    self.summary.refuse(it.id, refusal);
                 }
             }
         }
         Ok(())
+    }
+
+    /// The edit that gives a document its former content. Its attachments are stored anew, so that no sweep removes them before
+    /// the document names them.
+    async fn restoration(
+        &self,
+        databases: &dyn Databases,
+        (id, revision): (DocumentId, Option<Revision>),
+        was: PastRevision,
+    ) -> Result<Result<NewDocument, Refusal>, StoreError> {
+        let (mut followed, mut attachments) = (BTreeMap::new(), Vec::new());
+        for attachment in &*was.body.attachments {
+            let Attachment { name: of, content_type, digest, .. } = attachment.clone();
+            let stored =
+                store_anew(databases, (&self.source.name, &self.database.name), &digest).await?;
+            let Some(length) = stored else {
+                let reason = format_args!("The attachment {of} of {id} is no longer stored");
+                return Ok(Err(RefusalKind::NotFound.with_reason(reason)));
+            };
+            followed.insert(of.clone(), StoredAttachment { digest: digest.clone(), length });
+            attachments.push(SentAttachment {
+                name: of,
+                content_type: Some(content_type),
+                generation: None,
+                digest: Some(digest),
+                form: SentForm::Follows { length: Some(length), is_packed: false },
+            });
+        }
+        let body = Body::kept(was.body.text.to_string());
+        let sent = Submission { revision, attachments, body, ..Submission::default() };
+        Ok(Ok(NewDocument { id, sent, followed }))
     }
 }
 
@@ -332,34 +359,4 @@ fn deletion(id: DocumentId, base: &Revision) -> NewDocument {
     let revision = Some(base.clone());
     let sent = Submission { revision, is_deleted: true, ..Submission::default() };
     NewDocument { id, sent, followed: BTreeMap::new() }
-}
-
-/// The edit that gives a document its former content. Its attachments are stored anew, so that no sweep removes them before
-/// the document names them.
-async fn restoration(
-    databases: &dyn Databases,
-    (database, source): (&Database, &Database),
-    (id, revision): (DocumentId, Option<Revision>),
-    was: PastRevision,
-) -> Result<Result<NewDocument, Refusal>, StoreError> {
-    let (mut followed, mut attachments) = (BTreeMap::new(), Vec::new());
-    for attachment in &*was.body.attachments {
-        let Attachment { name: of, content_type, digest, .. } = attachment.clone();
-        let stored = store_anew(databases, (&source.name, &database.name), &digest).await?;
-        let Some(length) = stored else {
-            let reason = format_args!("The attachment {of} of {id} is no longer stored");
-            return Ok(Err(RefusalKind::NotFound.with_reason(reason)));
-        };
-        followed.insert(of.clone(), StoredAttachment { digest: digest.clone(), length });
-        attachments.push(SentAttachment {
-            name: of,
-            content_type: Some(content_type),
-            generation: None,
-            digest: Some(digest),
-            form: SentForm::Follows { length: Some(length), is_packed: false },
-        });
-    }
-    let body = Body::kept(was.body.text.to_string());
-    let sent = Submission { revision, attachments, body, ..Submission::default() };
-    Ok(Ok(NewDocument { id, sent, followed }))
 }
