@@ -9,6 +9,10 @@ mod support;
 #[path = "support/nodes/mod.rs"]
 mod nodes;
 
+#[cfg(unix)]
+#[path = "e2e_nodes/reading.rs"]
+mod reading;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

@@ -95,6 +95,8 @@ mod people;
 mod plan;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "postgres")]
+pub mod postgres_support;
 mod remote;
 #[cfg(feature = "sqlite")]
 mod sqlite;

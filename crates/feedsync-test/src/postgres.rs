@@ -33,14 +33,23 @@ impl Cluster {
         let programs = programs();
         let directory = directory();
         let script = r#"
-            programs=$1 directory=$2
+            programs=$1 directory=$2 template=$3
             as() { "$@"; }
             if [ "$(id -u)" = 0 ]; then
                 chown nobody "$directory"
                 as() { setpriv --reuid nobody --regid nogroup --clear-groups "$@"; }
             fi
             cd "$directory"
-            as "$programs/initdb" -D data -U postgres -A trust -E UTF8 --no-locale --no-sync >initdb.log 2>&1 &&
+            exec 3>initdb.log
+            make() {
+                cp -a "$template" data 2>&3 && return
+                rm -rf data
+                as "$programs/initdb" -D data -U postgres -A trust -E UTF8 --no-locale --no-sync >&3 2>&3 || return
+                # Another process may make the same directory: the first one remains.
+                cp -a data "$template.$$" 2>&3 && mv -nT "$template.$$" "$template" 2>&3
+                rm -rf "$template.$$"
+            }
+            make &&
             cat >>data/postgresql.conf <<END &&
                 listen_addresses = ''
                 unix_socket_directories = '$directory'
@@ -56,7 +65,7 @@ END
         "#;
         let mut shell = Command::new("sh")
             .args(["-c", script, "sh"])
-            .args([&programs, &directory])
+            .args([&programs, &directory, &template(&programs)])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -153,6 +162,18 @@ impl Drop for Cluster {
         // The shell stops the server first.
         let _ = self.shell.wait();
     }
+}
+
+/// Returns where the data of a new server are kept, since making them takes most of the time of a start. It is
+/// beside the tests, and belongs to this version of PostgreSQL.
+fn template(programs: &Path) -> PathBuf {
+    let version = Command::new(programs.join("initdb")).arg("--version").output().expect("initdb");
+    let version: String = String::from_utf8_lossy(&version.stdout)
+        .chars()
+        .map(|character| if character.is_ascii_alphanumeric() { character } else { '-' })
+        .collect();
+    let tests = std::env::current_exe().expect("the path of the test");
+    tests.with_file_name(format!("new-{}", version.trim_matches('-')))
 }
 
 /// Whether the data belongs to this user, so that no switch of users is needed.

@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use feedsync_reader_api::FeedNumber;
+#[cfg(feature = "postgres")]
+use feedsync_store::StoreError;
 use feedsync_store::sqlite_support::{SqliteError, TaskError};
 
 /// Error of a library. No error changes the library, except that the effect of [`LibraryError::Unknown`] is
@@ -85,6 +87,26 @@ impl LibraryError {
 impl From<rusqlite::Error> for LibraryError {
     fn from(error: rusqlite::Error) -> Self {
         SqliteError::from(error).into()
+    }
+}
+
+#[cfg(feature = "postgres")]
+impl From<feedsync_store::postgres_support::Error> for LibraryError {
+    fn from(error: feedsync_store::postgres_support::Error) -> Self {
+        StoreError::from(error).into()
+    }
+}
+
+#[cfg(feature = "postgres")]
+impl From<StoreError> for LibraryError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Newer { path, found, known } => Self::Newer { path, found, known },
+            StoreError::Full => Self::Full,
+            StoreError::Damaged(reason) => Self::Damaged(reason),
+            StoreError::Unknown(reason) => Self::Unknown(reason),
+            error => Self::Database(Box::new(error)),
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Storage for the articles of feeds and for their readers.
 //!
 //! [`Library`] is the interface: the subscriptions of readers, the times at which feeds are due, and their
-//! articles, which can be listed, searched and read. [`SqliteLibrary`] stores all of it in one file.
+//! articles, which can be listed, searched and read. [`SqliteLibrary`] stores all of it in one file, and
+//! `PostgresLibrary` in a database that several processes share.
 //!
 //! Articles are not edited by users. They have no history and no conflicts, and lost ones are fetched again. They
 //! are therefore stored beside the store of an endpoint and not in it. Read marks and stars are not stored here,
@@ -12,11 +13,16 @@ mod contract;
 mod error;
 mod feed;
 mod icon;
+mod limits;
 mod listing;
 mod poll;
+#[cfg(feature = "postgres")]
+mod postgres;
+mod range;
 mod reader_name;
 mod retention;
 mod sqlite;
+mod stored;
 
 pub use article::{
     ArticleText, Enclosure, MAX_ARTICLE_BYTES, MAX_LIST_ENTRIES, MAX_TEXT_BYTES, NewArticle,
@@ -31,6 +37,8 @@ pub use listing::{
     Selection,
 };
 pub use poll::{MAX_DOCUMENT_ARTICLES, MAX_LATENESS, Poll, PollChanges, PolledDocument};
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresLibrary;
 pub use reader_name::{MAX_READER_NAME_BYTES, ReaderName, ReaderNameError};
 pub use retention::Retention;
 pub use sqlite::SqliteLibrary;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::Duration;
 
+use feedsync_log::Millis;
 use feedsync_reading_state::{ArticleId, IdentificationState};
 use sha2::{Digest as _, Sha256};
 
@@ -178,6 +179,35 @@ impl NewArticle {
         let digest: [u8; 32] = hasher.0.finalize().into();
         // Half of the digest suffices to distinguish the contents of one article.
         std::array::from_fn(|place| digest[place])
+    }
+}
+
+/// The new articles of a document in the order of their numbers, with their sort dates. `newest` is the sort date of the
+/// newest article of their feed. Documents list new articles first, so the last one gets the lowest number.
+pub(crate) fn placed(
+    mut new: Vec<&NewArticle>,
+    newest: Option<Millis>,
+    now: Millis,
+) -> impl Iterator<Item = (Millis, &NewArticle)> {
+    new.reverse();
+    new.sort_by_key(|article| dated(article, now));
+    new.into_iter().map(move |article| (sort_date(dated(article, now), newest, now), article))
+}
+
+/// The earlier of the date of publication and the time of arrival.
+fn dated(article: &NewArticle, now: Millis) -> Millis {
+    article.published.map_or(now, |published| published.min(now))
+}
+
+/// Sort date of a new article: its own date, or just above the newest article of its feed if it is
+/// [late](MAX_LATENESS).
+fn sort_date(dated: Millis, newest: Option<Millis>, now: Millis) -> Millis {
+    let since = now.get().saturating_sub(MAX_LATENESS.as_millis() as u64);
+    match newest {
+        Some(newest) if dated <= newest && dated.get() >= since => {
+            Millis::new(newest.get() + 1).min(now)
+        }
+        _ => dated,
     }
 }
 

@@ -16,3 +16,16 @@ pub struct Retention {
     /// Identifiers of articles that stay, for example starred ones.
     pub names: BTreeSet<ArticleId>,
 }
+
+/// Maximum number of articles that are deleted in one transaction.
+pub(super) const SWEEP_BATCH: usize = 500;
+
+/// Result of one step of deleting feeds.
+pub(super) enum FeedDeletion {
+    /// A feed was deleted.
+    Feed,
+    /// A batch of articles of a feed was deleted.
+    Articles,
+    /// Nothing remains to be deleted.
+    Nothing,
+}

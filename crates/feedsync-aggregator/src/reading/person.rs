@@ -76,8 +76,6 @@ struct LoadedReading {
     /// Position of the log at the last read.
     place: Option<LogPosition>,
     subscription_view: Arc<SubscriptionView>,
-    /// Subscriptions that the library knows.
-    subscribed: Option<BTreeSet<FeedAddress>>,
 }
 
 impl Person {
@@ -94,7 +92,6 @@ impl Person {
             replica: Replica::new(Device::minted(endpoint.environment().random())),
             place: None,
             subscription_view: Arc::default(),
-            subscribed: None,
         };
         let (loaded, created_folders) = (Mutex::new(loaded), std::sync::Mutex::default());
         let finds = Semaphore::new(MAX_FINDS);
@@ -315,16 +312,17 @@ impl Person {
         let state = loaded.replica.state();
         let view = state.view();
         let subscriptions_by_folder = view.subscriptions_by_folder();
-        let wanted = subscriptions_by_folder
+        let wanted: BTreeSet<_> = subscriptions_by_folder
             .iter()
             .map(|subscription| subscription.address.clone())
             .collect();
-        if loaded.subscribed.as_ref() != Some(&wanted) {
+        let mut kept = self.library.subscriptions(&self.reader).await?;
+        // Another node may have stored subscriptions that were older than these.
+        if !kept.iter().map(|feed| &feed.address).eq(&wanted) {
             self.library.set_subscriptions(&self.reader, &wanted, self.now()).await?;
             self.notifier.notify_one();
-            loaded.subscribed = Some(wanted);
+            kept = self.library.subscriptions(&self.reader).await?;
         }
-        let kept = self.library.subscriptions(&self.reader).await?;
         let mut kept: HashMap<_, _> =
             kept.into_iter().map(|feed| (feed.address.clone(), feed)).collect();
         let before = Arc::clone(&loaded.subscription_view);

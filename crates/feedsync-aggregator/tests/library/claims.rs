@@ -4,18 +4,15 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use feedsync_aggregator::{Library, SqliteLibrary};
-
-use crate::samples::{addresses, at, feeds, library, reader, told};
+use crate::samples::{Place, addresses, at, feeds, reader, told};
 use crate::wait;
 
-#[test]
-fn a_feed_is_claimed_once() {
-    let (directory, first) = library();
+pub(crate) fn a_feed_is_claimed_once(place: &Place) {
+    let first = place.open();
     let all: BTreeSet<_> = feeds(&first, 200).into_iter().collect();
-    let second = SqliteLibrary::open(directory.path()).unwrap();
+    let second = place.open();
     let start = Arc::new(Barrier::new(4));
-    let libraries = [Arc::new(first), Arc::new(second)];
+    let libraries = [first, second];
     let threads: Vec<_> = (0..4)
         .map(|thread| {
             let (library, start) = (Arc::clone(&libraries[thread % 2]), Arc::clone(&start));
@@ -37,9 +34,8 @@ fn a_feed_is_claimed_once() {
     assert_eq!(claimed.into_iter().collect::<BTreeSet<_>>(), all);
 }
 
-#[test]
-fn claimed_feed_is_not_claimed_again() {
-    let (_directory, library) = library();
+pub(crate) fn claimed_feed_is_not_claimed_again(place: &Place) {
+    let library = place.open();
     let feed = feeds(&library, 1)[0];
     let claim = |now| wait(library.claim(at(now), at(now + 10), 9)).unwrap().len();
     assert_eq!(claim(1), 1);

@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use feedsync_aggregator::{Library, LibraryError, Selection, SqliteLibrary};
 use rusqlite::Connection;
 
-use crate::samples::{article, at, feeds, library, told};
+use crate::samples::{article, at, feeds, told};
 use crate::wait;
 
 fn refused(directory: &Path) -> LibraryError {
@@ -33,7 +34,8 @@ fn foreign_files_are_refused_and_left_unchanged() {
 
 #[test]
 fn a_newer_library_is_refused() {
-    let (directory, library) = library();
+    let directory = tempfile::tempdir().unwrap();
+    let library: Arc<dyn Library> = Arc::new(SqliteLibrary::open(directory.path()).unwrap());
     drop(library);
     let connection = Connection::open(directory.path().join("articles.sqlite3")).unwrap();
     connection.pragma_update(None, "user_version", 900).unwrap();
@@ -45,7 +47,8 @@ fn a_newer_library_is_refused() {
 /// For each lost page, reads that need it report the damage, and others work.
 #[test]
 fn damage_is_reported() {
-    let (directory, library) = library();
+    let directory = tempfile::tempdir().unwrap();
+    let library: Arc<dyn Library> = Arc::new(SqliteLibrary::open(directory.path()).unwrap());
     let feed = feeds(&library, 1)[0];
     let said = "x".repeat(600);
     let articles = (0..100).map(|number| article(&format!("{number}"), Some(number), &said));
@@ -83,7 +86,7 @@ fn files_are_readable_by_their_owner_only() {
     use std::os::unix::fs::PermissionsExt as _;
     let parent = tempfile::tempdir().unwrap();
     let directory = parent.path().join("data");
-    let library = SqliteLibrary::open(&directory).unwrap();
+    let library: Arc<dyn Library> = Arc::new(SqliteLibrary::open(&directory).unwrap());
     feeds(&library, 1);
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&directory), 0o700);

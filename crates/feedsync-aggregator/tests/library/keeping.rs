@@ -5,17 +5,16 @@ use std::sync::Arc;
 
 use feedsync_aggregator::{
     Icon, Library, LibraryError, MAX_ICON_BYTES, MAX_LOADED, MAX_QUERY_BYTES, Origin, Retention,
-    Selection, SqliteLibrary, StoredIcon,
+    Selection, StoredIcon,
 };
 use feedsync_reader_api::ArticleNumber;
 
-use crate::samples::{addresses, article, at, feeds, library, reader, told};
+use crate::samples::{Place, addresses, article, at, feeds, reader, told};
 use crate::wait;
 
 /// No number is assigned twice, independent of sweeps, deletions and reopening.
-#[test]
-fn numbers_are_never_reused() {
-    let (directory, mut library) = library();
+pub(crate) fn numbers_are_never_reused(place: &Place) {
+    let mut library = place.open();
     let feed = feeds(&library, 1)[0];
     let mut met = BTreeSet::new();
     let mut feeds_met = BTreeSet::from([feed]);
@@ -36,16 +35,15 @@ fn numbers_are_never_reused() {
             );
             assert!(feeds_met.insert(feeds(&library, 1)[0]));
             drop(library);
-            library = SqliteLibrary::open(directory.path()).unwrap();
+            library = place.open();
         }
     }
     assert_eq!((met.len(), feeds_met.len()), (18, 4));
 }
 
 /// One call deletes more than one batch.
-#[test]
-fn a_long_feed_is_swept_and_forgotten_whole() {
-    let (_directory, library) = library();
+pub(crate) fn a_long_feed_is_swept_and_forgotten_whole(place: &Place) {
+    let library = place.open();
     let feed = feeds(&library, 1)[0];
     let articles = |from: u64| {
         (from..from + 1_200).map(|number| article(&format!("{number}"), Some(number), "word"))
@@ -73,9 +71,8 @@ fn a_long_feed_is_swept_and_forgotten_whole() {
 }
 
 /// Each retention rule suffices to keep an article.
-#[test]
-fn sweep_deletes_articles_without_a_retention_rule() {
-    let (_directory, library) = library();
+pub(crate) fn sweep_deletes_articles_without_a_retention_rule(place: &Place) {
+    let library = place.open();
     let feed = feeds(&library, 1)[0];
     let arrive = |name: &str, at_moment| {
         wait(library.settle(feed, told([article(name, None, "")]), at(at_moment))).unwrap();
@@ -100,9 +97,8 @@ fn sweep_deletes_articles_without_a_retention_rule() {
     assert_eq!(wait(library.feed(feed)).unwrap().unwrap().newest, None);
 }
 
-#[test]
-fn icons_are_stored_by_site() {
-    let (directory, library) = library();
+pub(crate) fn icons_are_stored_by_site(place: &Place) {
+    let library = place.open();
     let origin: Origin = "https://example.org/feed".parse().unwrap();
     let other: Origin = "https://example.org:8443/".parse().unwrap();
     assert_eq!(wait(library.icon(&origin)).unwrap(), None);
@@ -115,16 +111,15 @@ fn icons_are_stored_by_site() {
     let refused = wait(library.set_icon(&origin, Some(Icon { bytes, ..icon }), at(6))).unwrap_err();
     assert_eq!(refused.to_string(), "the icon of https://example.org has more than 262144 bytes");
     drop(library);
-    let library = SqliteLibrary::open(directory.path()).unwrap();
+    let library = place.open();
     assert_eq!(wait(library.icon(&origin)).unwrap(), Some(kept));
     wait(library.set_icon(&origin, None, at(7))).unwrap();
     let none = StoredIcon { checked: at(7), icon: None };
     assert_eq!(wait(library.icon(&origin)).unwrap(), Some(none));
 }
 
-#[test]
-fn too_much_is_refused() {
-    let (_directory, library) = library();
+pub(crate) fn too_much_is_refused(place: &Place) {
+    let library = place.open();
     let numbers = vec![ArticleNumber::new(1); MAX_LOADED + 1];
     let refused = wait(library.articles(&numbers)).unwrap_err().to_string();
     assert_eq!(refused, "the list of articles to show has more than 1000 numbers");
@@ -142,9 +137,8 @@ fn too_much_is_refused() {
 }
 
 /// The caller of a list gets the error, and others are not affected.
-#[test]
-fn panicking_filter_affects_only_its_caller() {
-    let (_directory, library) = library();
+pub(crate) fn panicking_filter_affects_only_its_caller(place: &Place) {
+    let library = place.open();
     let feed = feeds(&library, 1)[0];
     wait(library.settle(feed, told([article("a", None, "")]), at(1))).unwrap();
     let selection = Selection { feeds: vec![feed], most: 9, ..Selection::default() };
@@ -158,14 +152,14 @@ fn panicking_filter_affects_only_its_caller() {
 }
 
 /// Holds of hosts survive the process, expire, and are replaced by the latest response of the server.
-#[test]
-fn a_hold_of_a_host_is_kept_until_it_ends() {
-    let (directory, library) = library();
-    let host_hold =
-        |library: &SqliteLibrary, host: &str, now| wait(library.host_hold(host, at(now))).unwrap();
+pub(crate) fn a_hold_of_a_host_is_kept_until_it_ends(place: &Place) {
+    let library = place.open();
+    let host_hold = |library: &Arc<dyn Library>, host: &str, now| {
+        wait(library.host_hold(host, at(now))).unwrap()
+    };
     wait(library.hold("a.example", at(100), at(10))).unwrap();
     drop(library);
-    let library = SqliteLibrary::open(directory.path()).unwrap();
+    let library = place.open();
     assert_eq!(host_hold(&library, "a.example", 99), Some(at(100)));
     assert_eq!(host_hold(&library, "a.example", 100), None);
     assert_eq!(host_hold(&library, "b.example", 10), None);

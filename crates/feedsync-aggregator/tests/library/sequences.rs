@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use feedsync_aggregator::{
     ArticleFilter, ArticleText, Enclosure, FeedHead, Library, LibraryError, ListEntry,
-    ListPosition, NewArticle, Poll, PollState, PolledDocument, Retention, Selection, SqliteLibrary,
+    ListPosition, NewArticle, Poll, PollState, PolledDocument, PostgresLibrary, Retention,
+    Selection,
 };
 use feedsync_formats::{ContentType, PollingHints};
 use feedsync_log::Millis;
@@ -15,7 +16,7 @@ use feedsync_reading_state::ArticleId;
 use proptest::prelude::*;
 
 use crate::model::Model;
-use crate::samples::{address, addresses, at, identification_state, reader};
+use crate::samples::{Place, address, addresses, at, identification_state, reader};
 use crate::wait;
 
 const FEEDS: u8 = 4;
@@ -219,21 +220,20 @@ fn operation() -> impl Strategy<Value = Operation> {
 
 /// A library and its model, with a clock.
 struct Pair {
-    directory: tempfile::TempDir,
-    library: Option<SqliteLibrary>,
+    place: Place,
+    library: Option<Arc<dyn Library>>,
     model: Model,
     now: Millis,
 }
 
 impl Pair {
-    fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let library = SqliteLibrary::open(directory.path()).unwrap();
-        Self { directory, library: Some(library), model: Model::default(), now: at(0) }
+    fn new(place: Place) -> Self {
+        let library = place.open();
+        Self { place, library: Some(library), model: Model::default(), now: at(0) }
     }
 
-    fn library(&self) -> &SqliteLibrary {
-        self.library.as_ref().unwrap()
+    fn library(&self) -> &dyn Library {
+        &**self.library.as_ref().unwrap()
     }
 
     fn carry_out(&mut self, operation: Operation) {
@@ -303,7 +303,7 @@ impl Pair {
             Operation::Clock(millis) => self.now = now.after(millis),
             Operation::Reopen => {
                 self.library = None;
-                self.library = Some(SqliteLibrary::open(self.directory.path()).unwrap());
+                self.library = Some(self.place.open());
             }
         }
     }
@@ -348,24 +348,44 @@ impl Pair {
     }
 }
 
-/// Number of cases; long test runs set a greater one.
-fn cases() -> u32 {
-    std::env::var("FEEDSYNC_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(64)
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases()) })]
-
-    #[test]
-    fn library_equals_the_model(
-        operations in prop::collection::vec(operation(), 0..40),
-    ) {
-        let mut pair = Pair::new();
+pub(crate) fn library_equals_the_model(place: &Place) {
+    place.for_any(prop::collection::vec(operation(), 0..40), |operations| {
+        let mut pair = Pair::new(place.another());
         for operation in operations {
             pair.carry_out(operation);
         }
         pair.compare();
         pair.carry_out(Operation::Reopen);
         pair.compare();
-    }
+        Ok(())
+    });
+}
+
+/// A library that was imported equals the model of the original one, and goes on with its numbers.
+#[test]
+fn imported_library_equals_the_model() {
+    let operations = || prop::collection::vec(operation(), 0..40);
+    Place::postgres().for_any((operations(), operations()), |(before, after)| {
+        let mut pair = Pair::new(Place::sqlite());
+        before.into_iter().for_each(|operation| pair.carry_out(operation));
+        pair.library = None;
+        let Place::Directory(directory) = &pair.place else { unreachable!("it is in a directory") };
+        let place = Place::postgres();
+        let Place::Database(url) = &place else { unreachable!("it is in a database") };
+        let imported = wait(PostgresLibrary::open(url)).unwrap();
+        let copied = wait(imported.import(directory.path())).unwrap();
+        let is_empty = wait(imported.readers()).unwrap().is_empty();
+        // A library without feeds may be copied again.
+        prop_assert!(is_empty || wait(imported.import(directory.path())).unwrap().is_none());
+        prop_assert!(copied.is_some());
+        pair.library = Some(Arc::new(imported));
+        pair.place = place;
+        pair.compare();
+        let writes = |operation: &Operation| {
+            matches!(operation, Operation::Settle(..) | Operation::Sweep(..) | Operation::List(_))
+        };
+        after.into_iter().filter(writes).for_each(|operation| pair.carry_out(operation));
+        pair.compare();
+        Ok(())
+    });
 }

@@ -1,17 +1,16 @@
 //! Tests of storing the outcome of a poll.
 
 use feedsync_aggregator::{
-    Library, LibraryError, MAX_DOCUMENT_ARTICLES, MAX_LATENESS, PollChanges, Selection,
+    LibraryError, MAX_DOCUMENT_ARTICLES, MAX_LATENESS, PollChanges, Selection,
 };
 use feedsync_reader_api::FeedNumber;
 use proptest::prelude::*;
 
-use crate::samples::{article, at, feeds, library, told};
+use crate::samples::{Place, article, at, feeds, told};
 use crate::wait;
 
-#[test]
-fn a_date_in_the_future_does_not_stand_above_everything() {
-    let (_directory, library) = library();
+pub(crate) fn a_date_in_the_future_does_not_stand_above_everything(place: &Place) {
+    let library = place.open();
     let feed = feeds(&library, 1)[0];
     let articles = [article("future", Some(900), ""), article("undated", None, "")];
     let settled = wait(library.settle(feed, told(articles), at(10))).unwrap();
@@ -27,9 +26,8 @@ fn a_date_in_the_future_does_not_stand_above_everything() {
 }
 
 /// A feed that adds old articles does not change newer ones.
-#[test]
-fn old_articles_are_placed_at_their_dates() {
-    let (_directory, library) = library();
+pub(crate) fn old_articles_are_placed_at_their_dates(place: &Place) {
+    let library = place.open();
     let feed = feeds(&library, 1)[0];
     let late = MAX_LATENESS.as_millis() as u64;
     let now = 9 * late;
@@ -48,18 +46,13 @@ fn old_articles_are_placed_at_their_dates() {
     assert_eq!(kept[1].published, at(now - late), "what it says itself stays");
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
-
-    /// If a user marks a feed as read up to its newest article, later arrivals are not marked.
-    #[test]
-    fn late_articles_are_placed_above_marked_ones(
-        polls in prop::collection::vec(
-            (1..1_000_000_u64, prop::collection::vec(prop::option::of(0..MAX_LATENESS.as_millis() as u64), 0..4)),
-            1..6,
-        ),
-    ) {
-        let (_directory, library) = library();
+/// If a user marks a feed as read up to its newest article, later arrivals are not marked.
+pub(crate) fn late_articles_are_placed_above_marked_ones(place: &Place) {
+    let ages = prop::collection::vec(prop::option::of(0..MAX_LATENESS.as_millis() as u64), 0..4);
+    let polls = prop::collection::vec((1..1_000_000_u64, ages), 1..6);
+    place.for_any(polls, |polls| {
+        let place = place.another();
+        let library = place.open();
         let feed = feeds(&library, 1)[0];
         let mut now = MAX_LATENESS.as_millis() as u64;
         let mut name = 0;
@@ -75,12 +68,12 @@ proptest! {
                 prop_assert!(Some(kept.sort_date) > newest && kept.sort_date <= at(now));
             }
         }
-    }
+        Ok(())
+    });
 }
 
-#[test]
-fn changed_article_keeps_its_number_and_place() {
-    let (_directory, library) = library();
+pub(crate) fn changed_article_keeps_its_number_and_place(place: &Place) {
+    let library = place.open();
     let feed = feeds(&library, 1)[0];
     let first = wait(library.settle(feed, told([article("a", None, "one")]), at(10))).unwrap();
     let second = wait(library.settle(feed, told([article("a", Some(3), "two")]), at(20))).unwrap();
@@ -93,9 +86,8 @@ fn changed_article_keeps_its_number_and_place() {
     assert_eq!(again, Default::default());
 }
 
-#[test]
-fn oversized_poll_changes_nothing() {
-    let (_directory, library) = library();
+pub(crate) fn oversized_poll_changes_nothing(place: &Place) {
+    let library = place.open();
     let feed = feeds(&library, 1)[0];
     let before = wait(library.feed(feed)).unwrap();
     let articles = (0..=MAX_DOCUMENT_ARTICLES).map(|number| article(&number.to_string(), None, ""));
@@ -108,9 +100,8 @@ fn oversized_poll_changes_nothing() {
 }
 
 /// Writes of one commit have separate results.
-#[test]
-fn refused_write_does_not_affect_others_in_the_commit() {
-    let (_directory, library) = library();
+pub(crate) fn refused_write_does_not_affect_others_in_the_commit(place: &Place) {
+    let library = place.open();
     let feeds = feeds(&library, 3);
     let none = FeedNumber::new(99);
     let settle = |feed| library.settle(feed, told([article("a", None, "")]), at(10));

@@ -1,25 +1,20 @@
-//! Property test: paging through a list returns each article once, even if articles arrive meanwhile.
+//! Paging through a list returns each article once, even if articles arrive meanwhile.
 
 use std::collections::BTreeSet;
 
-use feedsync_aggregator::{Library, Selection};
+use feedsync_aggregator::Selection;
 use feedsync_reader_api::ArticleNumber;
 use proptest::prelude::*;
 
-use crate::samples::{article, at, feeds, library, told};
+use crate::samples::{Place, article, at, feeds, told};
 use crate::wait;
 
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
-
-    #[test]
-    fn paging_returns_each_article_once(
-        before in prop::collection::vec((0..3_usize, 0..20_u64), 0..60),
-        meanwhile in prop::collection::vec((0..3_usize, 0..20_u64), 0..20),
-        step in 1..9_usize,
-        [by_number, oldest_first] in any::<[bool; 2]>(),
-    ) {
-        let (_directory, library) = library();
+pub(crate) fn paging_returns_each_article_once(place: &Place) {
+    let articles = |most| prop::collection::vec((0..3_usize, 0..20_u64), 0..most);
+    let values = (articles(60), articles(20), 1..9_usize, any::<[bool; 2]>());
+    place.for_any(values, |(before, meanwhile, step, [by_number, oldest_first])| {
+        let place = place.another();
+        let library = place.open();
         let feeds = feeds(&library, 3);
         let mut names = 0..;
         let mut add = |(feed, published): (usize, u64)| {
@@ -43,13 +38,13 @@ proptest! {
         let once: BTreeSet<ArticleNumber> = met.iter().copied().collect();
         prop_assert_eq!(once.len(), met.len());
         prop_assert!(once.is_superset(&before));
-    }
+        Ok(())
+    });
 }
 
 /// A feed without dates: the articles of one document have the same time and are read in several batches.
-#[test]
-fn articles_of_one_time_are_listed_by_number() {
-    let (_directory, library) = library();
+pub(crate) fn articles_of_one_time_are_listed_by_number(place: &Place) {
+    let library = place.open();
     let feeds = feeds(&library, 2);
     for feed in &feeds {
         let articles = (0..3_000).map(|number| article(&format!("{number}"), None, ""));

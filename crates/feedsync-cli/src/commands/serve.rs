@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use feedsync_aggregator::{FeedSchedule, Newsreading, Readers, WebFinder};
-use feedsync_aggregator::{Library, SqliteLibrary};
+use feedsync_aggregator::{Library, PostgresLibrary, SqliteLibrary};
 use feedsync_client::replicate::RequestedReplications;
 use feedsync_client::{Schedule, Session};
 use feedsync_endpoint::Endpoint;
@@ -95,7 +95,8 @@ impl Serve {
         // Errors in the logins are reported before the first response is sent.
         let proxy = config.proxy.clone();
         let fetcher = fetcher(&context.way(), proxy.as_ref())?;
-        let newsreading = newsreading(context, &home.endpoint, &fetcher, &config)?;
+        let library = library(context, &address).await?;
+        let newsreading = newsreading(library, &home.endpoint, &fetcher, &config)?;
         // Clients that start replications send their credentials, and the logins here are not theirs.
         let replicator = self::fetcher(&NetworkAccess::new(None), proxy.as_ref())?;
         let replicator = Arc::new(RequestedReplications::new(replicator));
@@ -201,13 +202,26 @@ fn fetcher(way: &NetworkAccess, proxy: Option<&ProxyAddress>) -> Result<Fetcher,
     }
 }
 
-/// Opens the articles in the data directory for users of newsreaders.
-fn newsreading(
-    context: &Context,
-    endpoint: &Endpoint,
-    fetcher: &Fetcher,
-    config: &Config,
-) -> Result<Newsreading, Failure> {
+/// Opens the articles of newsreaders: beside the store in its database, or in the data directory.
+async fn library(context: &Context, address: &StoreAddress) -> Result<Arc<dyn Library>, Failure> {
+    if let StoreAddress::Postgres(url) = address {
+        let library = PostgresLibrary::open(url).await.map_err(Failure::store)?;
+        match library.import(&context.data).await {
+            Ok(None) => {}
+            Ok(Some(articles)) => {
+                tracing::info!(
+                    articles,
+                    "copied the articles of the data directory into the database"
+                );
+            }
+            // They are fetched again, and the file stays.
+            Err(error) => warn(&format!(
+                "the articles in {} were not copied into the database: {error}",
+                context.data.join(SqliteLibrary::FILE).display()
+            )),
+        }
+        return Ok(Arc::new(library));
+    }
     let (library, damaged) =
         SqliteLibrary::open_or_set_aside(&context.data).map_err(Failure::store)?;
     if let Some(file) = damaged {
@@ -216,7 +230,16 @@ fn newsreading(
             file.display()
         ));
     }
-    let library: Arc<dyn Library> = Arc::new(library);
+    Ok(Arc::new(library))
+}
+
+/// The newsreading of the users of a hub.
+fn newsreading(
+    library: Arc<dyn Library>,
+    endpoint: &Endpoint,
+    fetcher: &Fetcher,
+    config: &Config,
+) -> Result<Newsreading, Failure> {
     let notifier = Arc::new(Notify::new());
     let most = config.limits.log_bytes as u64;
     let readers = Arc::new(Readers::new(Arc::clone(&library), Arc::clone(&notifier), most));

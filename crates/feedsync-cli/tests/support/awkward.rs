@@ -25,7 +25,7 @@ impl Awkward {
 }
 
 /// Selects feeds from all corpora in the directory that `FEEDSYNC_CORPORA` names: feeds with entries, and
-/// ill-formed ones. Empty if the variable is not set.
+/// ill-formed ones. One in three without `FEEDSYNC_LONG`, none if `FEEDSYNC_CORPORA` is not set.
 pub(crate) fn corpora() -> Vec<Awkward> {
     let Some(corpora) = std::env::var_os("FEEDSYNC_CORPORA") else {
         eprintln!("FEEDSYNC_CORPORA is not set: attacks alone");
@@ -52,7 +52,8 @@ pub(crate) fn corpora() -> Vec<Awkward> {
         chosen.extend(feeds.into_iter().step_by(step));
     }
     chosen.truncate(MAX_FEEDS);
-    chosen
+    let step = if std::env::var_os("FEEDSYNC_LONG").is_some() { 1 } else { 3 };
+    chosen.into_iter().step_by(step).collect()
 }
 
 fn visit(directory: &Path, files: &mut Vec<PathBuf>) {

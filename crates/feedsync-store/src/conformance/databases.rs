@@ -40,7 +40,7 @@ pub(super) fn compare_with_the_memory_store<S: Databases + ?Sized>(
     prepare: impl Fn(&S, &MemoryStore),
     check: impl Fn(&S, &MemoryStore) -> Result<(), TestCaseError>,
 ) {
-    for_any_uses(40, uses(1..25), |uses| {
+    for_any_uses(16, uses(1..25), |uses| {
         let fixture = open(Arc::new(TestEnvironment::new(7)));
         let tester = EndpointName::new("tester").expect("a name");
         let model = MemoryStore::new(&tester, Arc::new(TestEnvironment::new(7)));
@@ -185,8 +185,7 @@ fn for_any_uses<S: Strategy>(
     uses: S,
     check: impl Fn(S::Value) -> Result<(), TestCaseError>,
 ) {
-    let cases =
-        std::env::var("FEEDSYNC_CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(cases);
+    let cases = std::env::var("FEEDSYNC_RUNS").ok().and_then(|it| it.parse().ok()).unwrap_or(cases);
     let config = Config { failure_persistence: None, ..Config::with_cases(cases) };
     let run = TestRunner::new(config).run(&uses, check);
     run.unwrap_or_else(|error| panic!("{error}"));

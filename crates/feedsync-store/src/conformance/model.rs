@@ -266,7 +266,7 @@ fn dump<S: ItemStore + ?Sized>(store: &S, log_calls: Option<LogCalls<S>>) -> Vec
 }
 
 /// Random operations have the same results, and lead to the same contents. The number of cases is
-/// `FEEDSYNC_CASES`, by default 48.
+/// `FEEDSYNC_RUNS`, by default 48.
 pub fn any_sequence_of_operations_gives_what_the_memory_store_gives(
     constructor: Constructor<impl ItemStore + ?Sized>,
 ) {
@@ -278,7 +278,7 @@ pub(super) fn compare<S: ItemStore + ?Sized>(
     constructor: Constructor<S>,
     log_calls: Option<(LogCalls<MemoryStore>, LogCalls<S>)>,
 ) {
-    let cases = std::env::var("FEEDSYNC_CASES").ok().and_then(|cases| cases.parse().ok());
+    let cases = std::env::var("FEEDSYNC_RUNS").ok().and_then(|cases| cases.parse().ok());
     let config =
         Config { cases: cases.unwrap_or(48), failure_persistence: None, ..Config::default() };
     let operations = prop::collection::vec(operation(), 1..50);

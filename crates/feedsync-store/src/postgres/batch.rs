@@ -241,7 +241,7 @@ async fn load(
     if !place.ends_with(timeline) {
         return Err(AbortReason::Moved);
     }
-    schema::check(&node.address, get(endpoint, 5)?)?;
+    schema::STORE.check(&node.address, get(endpoint, 5)?)?;
     let Some(row) = collection.first() else { return Ok(None) };
     let collection_row = collections::collection_row(row)?;
     if !collections::is_row_of(locked.first(), &collection_row)? {

@@ -36,7 +36,7 @@ impl PostgresStore {
                 hash.await.map_err(|error| StoreError::Database(Box::new(error)))?;
             let mut client = node.connection().await?;
             loop {
-                let transaction = schema::writing(&mut client, &node.address).await?;
+                let transaction = schema::STORE.writing(&mut client, &node.address).await?;
                 collections::lock(&transaction, &name).await?;
                 if collections::has_moved(&transaction).await? {
                     drop(transaction);

@@ -52,6 +52,7 @@ mod bridges;
 mod charges;
 mod check;
 mod collections;
+mod connections;
 mod databases;
 mod log_rows;
 mod logs;
@@ -85,6 +86,10 @@ use announcements::Announcements;
 use node::{Node, WriteWork};
 use queue::Queues;
 use threads::Threads;
+
+pub use connections::Connections;
+pub use pipeline::{Parameter, Pipeline};
+pub use schema::Migration;
 
 /// A store in a PostgreSQL database. It has its own threads, and can be used from any executor.
 pub struct PostgresStore {
@@ -122,7 +127,7 @@ impl PostgresStore {
         store
             .run(|node| async move {
                 let client = node.connection().await?;
-                Ok(schema::version(&client).await?.is_some()
+                Ok(schema::STORE.version(&client).await?.is_some()
                     && collections::stored_identification(&client).await?.is_some())
             })
             .await
@@ -132,7 +137,7 @@ impl PostgresStore {
         let address = Address::parse(url)?;
         let node = Node {
             number: format!("{:016x}", SystemEnvironment.random()),
-            pool: pool::pool(&address)?,
+            pool: pool::pool(&address, schema::STORE.name, pool::MAX_CONNECTIONS)?,
             address,
             environment,
             notifier: ChangeNotifier::default(),

@@ -49,7 +49,7 @@ impl Node {
     /// Runs a write in its own transaction, and commits it.
     pub(super) async fn write<T>(&self, work: impl WriteWork<T>) -> Result<T, StoreError> {
         let mut client = self.connection().await?;
-        let transaction = schema::writing(&mut client, &self.address).await?;
+        let transaction = schema::STORE.writing(&mut client, &self.address).await?;
         let value = work(&transaction, self).await?;
         pool::commit(transaction).await?;
         Ok(value)

@@ -13,7 +13,7 @@ impl Node {
         let mut client = self.connection().await?;
         self.check_server(&client).await?;
         let transaction = schema::setup_transaction(&mut client).await?;
-        schema::migrate(&transaction, &self.address, schema::MIGRATIONS).await?;
+        schema::STORE.migrate(&transaction, &self.address).await?;
         if collections::stored_identification(&transaction).await?.is_some() {
             return Err(self.wrong("there is already a store"));
         }
@@ -25,13 +25,13 @@ impl Node {
     pub(super) async fn open(&self) -> Result<(), StoreError> {
         let mut client = self.connection().await?;
         self.check_server(&client).await?;
-        let Some((version, _)) = schema::version(&client).await? else {
+        let Some((version, _)) = schema::STORE.version(&client).await? else {
             return Err(self.wrong("there is no store here"));
         };
         // An older schema is migrated; a newer one may be too new.
-        if version != schema::MIGRATIONS.len() as i64 {
+        if version != schema::STORE.known() {
             let transaction = schema::setup_transaction(&mut client).await?;
-            schema::migrate(&transaction, &self.address, schema::MIGRATIONS).await?;
+            schema::STORE.migrate(&transaction, &self.address).await?;
             pool::commit(transaction).await?;
         }
         match collections::is_finished(&client).await? {

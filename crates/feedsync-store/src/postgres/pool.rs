@@ -13,8 +13,8 @@ use tokio_postgres::{Error, IsolationLevel};
 use super::address::Address;
 use crate::error::StoreError;
 
-/// Maximum number of connections of a node, besides the one that listens.
-const MAX_CONNECTIONS: usize = 16;
+/// Maximum number of connections of a store, besides the one that listens.
+pub(super) const MAX_CONNECTIONS: usize = 16;
 
 /// Maximum time to wait for a free connection.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
@@ -23,8 +23,7 @@ const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
 /// commit of another transaction. Plans always use indexes, even if the server has no statistics of a table,
 /// and queries are too short to profit from JIT compilation. `synchronous_commit` is switched on if the
 /// server's default is off.
-pub(super) const SESSION: &str = "
-    SET search_path = feedsync;
+const SESSION: &str = "
     SET statement_timeout = '30s';
     SET lock_timeout = '10s';
     SET idle_in_transaction_session_timeout = '60s';
@@ -34,15 +33,22 @@ pub(super) const SESSION: &str = "
     SELECT set_config('synchronous_commit', 'on', false)
      WHERE current_setting('synchronous_commit') = 'off'";
 
-/// A pool that connects on demand.
-pub(super) fn pool(address: &Address) -> Result<Pool, StoreError> {
+/// The statements that set up a session whose tables are in this schema.
+pub(super) fn session(schema: &str) -> String {
+    format!("SET search_path = {schema};{SESSION}")
+}
+
+/// A pool of at most this many connections, which connects on demand.
+pub(super) fn pool(address: &Address, schema: &str, most: usize) -> Result<Pool, StoreError> {
     let settings = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_config(address.config.clone(), address.tls.clone(), settings);
-    let set_up = Hook::async_fn(|client: &mut deadpool_postgres::ClientWrapper, _| {
-        Box::pin(async move { client.batch_execute(SESSION).await.map_err(HookError::Backend) })
+    let session = session(schema);
+    let set_up = Hook::async_fn(move |client: &mut deadpool_postgres::ClientWrapper, _| {
+        let session = session.clone();
+        Box::pin(async move { client.batch_execute(&session).await.map_err(HookError::Backend) })
     });
     Pool::builder(manager)
-        .max_size(MAX_CONNECTIONS)
+        .max_size(most)
         .wait_timeout(Some(CONNECTION_TIMEOUT))
         .create_timeout(Some(CONNECTION_TIMEOUT))
         .recycle_timeout(Some(CONNECTION_TIMEOUT))

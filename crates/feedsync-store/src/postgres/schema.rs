@@ -1,6 +1,6 @@
-//! The schema's numbered migrations.
+//! A schema's numbered migrations.
 //!
-//! The tables are in the schema `feedsync` of the database. During an upgrade of a hub, nodes of two versions
+//! The tables of the store are in the schema `feedsync` of the database. During an upgrade of a hub, nodes of two versions
 //! may run at once, so a migration only adds. A migration that is incompatible with older nodes states the
 //! oldest version that is compatible. From then on an older node does not open the store, and one that has it
 //! open commits nothing more. To this end, each write shares the lock under which the schema is migrated, and
@@ -13,14 +13,25 @@ use super::pipeline::Pipeline;
 use super::{pool, rows};
 use crate::error::StoreError;
 
-/// One migration of the schema, and the oldest version that can work with its result.
-pub(super) struct Migration {
-    pub(super) sql: &'static str,
-    pub(super) oldest_compatible: i64,
+/// One migration of a schema.
+pub struct Migration {
+    /// The statements that bring the schema to the next version.
+    pub sql: &'static str,
+    /// The oldest version that can work with the result.
+    pub oldest_compatible: i64,
 }
 
+/// A schema of a database, with all its migrations in order.
+pub(super) struct Schema<'a> {
+    pub(super) name: &'a str,
+    pub(super) migrations: &'a [Migration],
+}
+
+/// The schema of the store.
+pub(super) const STORE: Schema<'static> = Schema { name: "feedsync", migrations: MIGRATIONS };
+
 /// Migrations in order; each brings the schema to the next version.
-pub(super) const MIGRATIONS: &[Migration] = &[
+const MIGRATIONS: &[Migration] = &[
     Migration { sql: include_str!("migrations/001.sql"), oldest_compatible: 1 },
     Migration { sql: include_str!("migrations/002.sql"), oldest_compatible: 1 },
     // An older node would not remove the bytes of a dropped collection's log, and would continue its
@@ -55,39 +66,94 @@ pub(super) const SHARE_SETUP_LOCK: &str = "SELECT pg_advisory_xact_lock_shared($
 
 const OLDEST_COMPATIBLE: &str = "SELECT oldest_compatible FROM schema";
 
-/// The schema's version and the oldest that can work with it; `None` if there is no store.
-pub(super) async fn version(client: &Client) -> Result<Option<(i64, i64)>, StoreError> {
-    let there = client.query_one("SELECT to_regclass('feedsync.schema') IS NOT NULL", &[]).await?;
-    if !there.get::<_, bool>(0) {
-        return Ok(None);
+impl Schema<'_> {
+    /// The newest version that this program knows.
+    pub(super) fn known(&self) -> i64 {
+        self.migrations.len() as i64
     }
-    let row = client.query_opt("SELECT version, oldest_compatible FROM feedsync.schema", &[]);
-    Ok(row.await?.map(|row| (row.get(0), row.get(1))))
-}
 
-/// Rejects a store that requires a newer version of the program.
-pub(super) fn check(address: &Address, oldest_compatible: i64) -> Result<(), StoreError> {
-    let known = MIGRATIONS.len() as i64;
-    if oldest_compatible > known {
-        let (path, found) = (address.path(), oldest_compatible);
-        return Err(StoreError::Newer { path, found, known });
+    /// The version in the database and the oldest that can work with it; `None` if there is no such schema.
+    pub(super) async fn version(&self, client: &Client) -> Result<Option<(i64, i64)>, StoreError> {
+        let table = format!("{}.schema", self.name);
+        let there = client.query_one("SELECT to_regclass($1) IS NOT NULL", &[&table]).await?;
+        if !there.get::<_, bool>(0) {
+            return Ok(None);
+        }
+        let sql = format!("SELECT version, oldest_compatible FROM {table}");
+        Ok(client.query_opt(&sql, &[]).await?.map(|row| (row.get(0), row.get(1))))
     }
-    Ok(())
-}
 
-/// Begins a transaction that writes; this version can work with the schema until it ends.
-pub(super) async fn writing<'a>(
-    client: &'a mut Client,
-    address: &Address,
-) -> Result<Transaction<'a>, StoreError> {
-    let transaction = pool::transaction(client).await?;
-    let mut pipeline = Pipeline::default();
-    pipeline.add(SHARE_SETUP_LOCK, vec![&SETUP_LOCK]);
-    pipeline.add(OLDEST_COMPATIBLE, vec![]);
-    let [_, schema] = pipeline.run_all(&transaction).await?;
-    let schema = schema.first().ok_or_else(|| StoreError::Damaged("no schema".to_owned()))?;
-    check(address, rows::get(schema, 0)?)?;
-    Ok(transaction)
+    /// Rejects a schema that requires a newer version of the program.
+    pub(super) fn check(
+        &self,
+        address: &Address,
+        oldest_compatible: i64,
+    ) -> Result<(), StoreError> {
+        let known = self.known();
+        if oldest_compatible > known {
+            let (path, found) = (address.path(), oldest_compatible);
+            return Err(StoreError::Newer { path, found, known });
+        }
+        Ok(())
+    }
+
+    /// Begins a transaction that writes; this version can work with the schema until it ends.
+    pub(super) async fn writing<'a>(
+        &self,
+        client: &'a mut Client,
+        address: &Address,
+    ) -> Result<Transaction<'a>, StoreError> {
+        let transaction = pool::transaction(client).await?;
+        let mut pipeline = Pipeline::default();
+        pipeline.add(SHARE_SETUP_LOCK, vec![&SETUP_LOCK]);
+        pipeline.add(OLDEST_COMPATIBLE, vec![]);
+        let [_, schema] = pipeline.run_all(&transaction).await?;
+        let schema = schema.first().ok_or_else(|| StoreError::Damaged("no schema".to_owned()))?;
+        self.check(address, rows::get(schema, 0)?)?;
+        Ok(transaction)
+    }
+
+    /// Migrates the schema; rejects one that this version cannot work with.
+    pub(super) async fn migrate(
+        &self,
+        transaction: &Transaction<'_>,
+        address: &Address,
+    ) -> Result<(), StoreError> {
+        let name = self.name;
+        transaction
+            .batch_execute(&format!(
+                "CREATE SCHEMA IF NOT EXISTS {name};
+                 CREATE TABLE IF NOT EXISTS {name}.schema (
+                   one               smallint PRIMARY KEY CHECK (one = 1),
+                   version           bigint   NOT NULL,
+                   oldest_compatible bigint   NOT NULL
+                 )"
+            ))
+            .await?;
+        let row =
+            transaction.query_opt("SELECT version, oldest_compatible FROM schema", &[]).await?;
+        let (found, oldest): (i64, i64) = row.map_or((0, 0), |row| (row.get(0), row.get(1)));
+        let known = self.known();
+        if oldest > known {
+            return Err(StoreError::Newer { path: address.path(), found, known });
+        }
+        for migration in self.migrations.iter().skip(found as usize) {
+            transaction.batch_execute(migration.sql).await?;
+        }
+        // A version that supports this schema must support the result of each migration.
+        let oldest = self.migrations.iter().map(|migration| migration.oldest_compatible).max();
+        if let Some(oldest) = oldest.filter(|_| found < known) {
+            transaction
+                .execute(
+                    "INSERT INTO schema (one, version, oldest_compatible) VALUES (1, $1, $2)
+                     ON CONFLICT (one) DO UPDATE SET version = excluded.version,
+                                                     oldest_compatible = excluded.oldest_compatible",
+                    &[&known, &oldest],
+                )
+                .await?;
+        }
+        Ok(())
+    }
 }
 
 /// Begins a transaction during which no other one founds, migrates, settles or writes.
@@ -98,46 +164,6 @@ pub(super) async fn setup_transaction(client: &mut Client) -> Result<Transaction
         .await?;
     transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&SETUP_LOCK]).await?;
     Ok(transaction)
-}
-
-/// Migrates the schema; rejects one that this version cannot work with.
-pub(super) async fn migrate(
-    transaction: &Transaction<'_>,
-    address: &Address,
-    migrations: &[Migration],
-) -> Result<(), StoreError> {
-    transaction
-        .batch_execute(
-            "CREATE SCHEMA IF NOT EXISTS feedsync;
-             CREATE TABLE IF NOT EXISTS feedsync.schema (
-               one               smallint PRIMARY KEY CHECK (one = 1),
-               version           bigint   NOT NULL,
-               oldest_compatible bigint   NOT NULL
-             )",
-        )
-        .await?;
-    let row = transaction.query_opt("SELECT version, oldest_compatible FROM schema", &[]).await?;
-    let (found, oldest): (i64, i64) = row.map_or((0, 0), |row| (row.get(0), row.get(1)));
-    let known = migrations.len() as i64;
-    if oldest > known {
-        return Err(StoreError::Newer { path: address.path(), found, known });
-    }
-    for migration in migrations.iter().skip(found as usize) {
-        transaction.batch_execute(migration.sql).await?;
-    }
-    // A version that supports this schema must support the result of each migration.
-    let oldest = migrations.iter().map(|migration| migration.oldest_compatible).max();
-    if let Some(oldest) = oldest.filter(|_| found < known) {
-        transaction
-            .execute(
-                "INSERT INTO schema (one, version, oldest_compatible) VALUES (1, $1, $2)
-                 ON CONFLICT (one) DO UPDATE SET version = excluded.version,
-                                                 oldest_compatible = excluded.oldest_compatible",
-                &[&known, &oldest],
-            )
-            .await?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -171,12 +197,14 @@ mod tests {
                     .collect();
                 let mut client = node.connection().await?;
                 let transaction = setup_transaction(&mut client).await?;
-                migrate(&transaction, &node.address, &migrations).await?;
+                let schema = Schema { migrations: &migrations, ..STORE };
+                schema.migrate(&transaction, &node.address).await?;
                 pool::commit(transaction).await
             })
         };
         let version = || {
-            wait(store.run(|node| async move { version(&node.connection().await?).await })).unwrap()
+            wait(store.run(|node| async move { STORE.version(&node.connection().await?).await }))
+                .unwrap()
         };
         assert!(wait(bring(&[("ALTER TABLE items ADD a text; SELECT nonsense", 1)])).is_err());
         assert_eq!(version(), Some((known, oldest)));

@@ -27,8 +27,8 @@ impl ItemStore for PostgresStore {
     async fn identity(&self) -> Result<Identity, StoreError> {
         self.run(|node| async move {
             let client = node.connection().await?;
-            if let Some((_, oldest_compatible)) = schema::version(&client).await? {
-                schema::check(&node.address, oldest_compatible)?;
+            if let Some((_, oldest_compatible)) = schema::STORE.version(&client).await? {
+                schema::STORE.check(&node.address, oldest_compatible)?;
             }
             collections::identity(&client).await
         })

@@ -31,10 +31,11 @@ impl Threads {
     }
 
     /// Runs a future to its end.
-    pub(super) async fn run<T, F>(&self, work: F) -> Result<T, StoreError>
+    pub(super) async fn run<T, E, F>(&self, work: F) -> Result<T, E>
     where
         T: Send + 'static,
-        F: Future<Output = Result<T, StoreError>> + Send + 'static,
+        E: From<StoreError> + Send + 'static,
+        F: Future<Output = Result<T, E>> + Send + 'static,
     {
         let (result, received) = oneshot::channel();
         self.spawn(async move {

@@ -17,8 +17,8 @@ use tokio_postgres::{AsyncMessage, Client, Notification};
 
 use super::announcements::Pending;
 use super::node::Node;
-use super::pool;
 use super::rows::{get, parsed};
+use super::{pool, schema};
 use crate::error::StoreError;
 use crate::name::CollectionName;
 
@@ -80,7 +80,7 @@ async fn watch_until_lost(node: &Node) -> Result<(), StoreError> {
             }
         }
     });
-    client.batch_execute(pool::SESSION).await?;
+    client.batch_execute(&pool::session(schema::STORE.name)).await?;
     client.batch_execute(&format!("LISTEN {COLLECTIONS}; LISTEN {DATABASES}")).await?;
     let mut known = HashMap::new();
     let mut known_databases = HashMap::new();

@@ -146,8 +146,8 @@ impl ItemStore for BTreeStore {
         let last = table.collection.last;
         let bound = up_to.map_or(last, |up_to| up_to.min(last));
         let mut page = Page::new(limit);
-        for (number, stored) in table.by_number() {
-            if number > after && number <= bound && !page.push(stored.clone()) {
+        for (number, stored) in table.by_number(after) {
+            if number <= bound && !page.push(stored.clone()) {
                 break;
             }
         }

@@ -35,9 +35,10 @@ impl Table {
         Self { collection, items, purged, discarded }
     }
 
-    /// The items by their last change.
-    pub(crate) fn by_number(&self) -> BTreeMap<ChangeNumber, &StoredItem> {
-        self.items.values().map(|stored| (stored.number, stored)).collect()
+    /// The items that changed after a number, by their last change.
+    pub(crate) fn by_number(&self, after: ChangeNumber) -> BTreeMap<ChangeNumber, &StoredItem> {
+        let later = self.items.values().filter(|stored| stored.number > after);
+        later.map(|stored| (stored.number, stored)).collect()
     }
 
     /// Gives items that were changed while the clock was ahead moments before `now`, in their order.

@@ -1,16 +1,14 @@
 //! Rows of articles and of their contents.
 
-use feedsync_formats::ContentType;
 use feedsync_log::Millis;
 use rusqlite::{Connection, Row, params};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
-use super::columns::{Columns, damaged, moment};
+use super::columns::{Columns, moment};
 use super::list::listed;
 use crate::library::article::{ArticleText, NewArticle, StoredArticle};
 use crate::library::error::LibraryError;
 use crate::library::listing::{ListEntry, NamedArticle};
+use crate::library::stored::{content_type, decode_list, encode_list};
 use feedsync_reader_api::{ArticleNumber, FeedNumber};
 use feedsync_reading_state::ArticleId;
 
@@ -134,13 +132,6 @@ fn article(columns: &mut Columns<'_>) -> Result<StoredArticle, LibraryError> {
     })
 }
 
-fn content_type(name: String) -> ContentType {
-    [ContentType::Text, ContentType::Html, ContentType::Xhtml]
-        .into_iter()
-        .find(|known| known.name() == name)
-        .unwrap_or(ContentType::Other(name))
-}
-
 /// Columns that [`named`] reads, in its order.
 macro_rules! named_columns {
     () => {
@@ -195,17 +186,4 @@ pub(super) fn remove(connection: &Connection, article: &ListEntry) -> Result<(),
     connection.prepare_cached("DELETE FROM articles WHERE number = ?1")?.execute([number])?;
     connection.prepare_cached("DELETE FROM words WHERE rowid = ?1")?.execute([number])?;
     Ok(())
-}
-
-/// Encodes a list; an empty one becomes `NULL`.
-fn encode_list<T: Serialize>(list: &[T]) -> Result<Option<String>, LibraryError> {
-    if list.is_empty() {
-        return Ok(None);
-    }
-    serde_json::to_string(list).map(Some).map_err(|error| LibraryError::Database(error.into()))
-}
-
-fn decode_list<T: DeserializeOwned>(text: Option<String>) -> Result<Vec<T>, LibraryError> {
-    let read = |text: String| serde_json::from_str(&text).map_err(|error| damaged(&text, error));
-    text.map_or(Ok(Vec::new()), read)
 }

@@ -8,6 +8,8 @@ use rusqlite::Row;
 use rusqlite::types::FromSql;
 
 use crate::library::error::LibraryError;
+use crate::library::stored::parse;
+pub(super) use crate::library::stored::{damaged, moment};
 use feedsync_reader_api::{ArticleNumber, FeedNumber};
 
 /// Reads the columns of a row in sequence.
@@ -60,17 +62,4 @@ impl<'r> Columns<'r> {
     ) -> Result<Option<T>, LibraryError> {
         self.get::<Option<String>>()?.as_deref().map(parse).transpose()
     }
-}
-
-pub(super) fn damaged(what: &str, error: impl Display) -> LibraryError {
-    LibraryError::Damaged(format!("{what:.100}: {error}"))
-}
-
-fn parse<T: FromStr<Err: Display>>(text: &str) -> Result<T, LibraryError> {
-    text.parse().map_err(|error| damaged(text, error))
-}
-
-/// Column value of a time; all times fit into an `i64`.
-pub(super) fn moment(moment: Millis) -> i64 {
-    moment.get().cast_signed()
 }

@@ -8,22 +8,20 @@ use feedsync_log::Millis;
 use feedsync_reading_state::{ArticleId, FeedAddress, IdentificationState};
 use feedsync_store::sqlite_support::Durability;
 
-use super::sweep::FeedDeletion;
 use super::{
     SqliteLibrary, articles, feeds, icons, list, lookups, polling, search, settle, subscriptions,
     sweep,
 };
-use crate::library::article::{MAX_TEXT_BYTES, StoredArticle};
+use crate::library::article::StoredArticle;
 use crate::library::contract::Library;
 use crate::library::error::LibraryError;
 use crate::library::feed::{DueFeed, StoredFeed};
-use crate::library::icon::{Icon, MAX_ICON_BYTES, Origin, StoredIcon};
-use crate::library::listing::{
-    ArticleFilter, ListEntry, MAX_LOADED, MAX_QUERY_BYTES, NamedArticle, Selection,
-};
-use crate::library::poll::{Poll, PollChanges, check_count};
+use crate::library::icon::{Icon, Origin, StoredIcon};
+use crate::library::limits;
+use crate::library::listing::{ArticleFilter, ListEntry, NamedArticle, Selection};
+use crate::library::poll::{Poll, PollChanges};
 use crate::library::reader_name::ReaderName;
-use crate::library::retention::Retention;
+use crate::library::retention::{FeedDeletion, Retention, SWEEP_BATCH};
 use feedsync_reader_api::{ArticleNumber, FeedNumber};
 
 #[async_trait]
@@ -83,7 +81,7 @@ impl Library for SqliteLibrary {
     }
 
     async fn hold(&self, host: &str, until: Millis, now: Millis) -> Result<(), LibraryError> {
-        check_count(host.len(), MAX_TEXT_BYTES, "bytes", || "the host's name".to_owned())?;
+        limits::check_host(host)?;
         let host = host.to_owned();
         let hold = move |connection: &_| polling::hold(connection, &host, until, now);
         self.writer.run_with(Durability::Process, hold).await
@@ -129,9 +127,7 @@ impl Library for SqliteLibrary {
         &self,
         numbers: &[ArticleNumber],
     ) -> Result<Vec<StoredArticle>, LibraryError> {
-        check_count(numbers.len(), MAX_LOADED, "numbers", || {
-            "the list of articles to show".to_owned()
-        })?;
+        limits::check_loaded(numbers)?;
         let numbers = numbers.to_vec();
         self.readers.read(move |connection| articles::all(connection, &numbers)).await
     }
@@ -171,7 +167,7 @@ impl Library for SqliteLibrary {
         words: &str,
         selection: Selection,
     ) -> Result<Vec<ListEntry>, LibraryError> {
-        check_count(words.len(), MAX_QUERY_BYTES, "bytes", || "what is searched for".to_owned())?;
+        limits::check_query(words)?;
         let Some(query) = search::query(words) else { return Ok(Vec::new()) };
         let search = move |connection: &_| search::search(connection, &query, &selection);
         self.readers.read(search).await
@@ -185,7 +181,7 @@ impl Library for SqliteLibrary {
             let portion = move |connection: &_| sweep::delete_batch(connection, feed, &keep);
             let portion = self.writer.run_with(Durability::Process, portion).await?;
             swept += portion as u64;
-            if portion < sweep::BATCH {
+            if portion < SWEEP_BATCH {
                 return Ok(swept);
             }
         }
@@ -222,12 +218,7 @@ impl Library for SqliteLibrary {
         icon: Option<Icon>,
         now: Millis,
     ) -> Result<(), LibraryError> {
-        if let Some(Icon { media_type, bytes }) = &icon {
-            check_count(bytes.len(), MAX_ICON_BYTES, "bytes", || format!("the icon of {origin}"))?;
-            check_count(media_type.len(), MAX_TEXT_BYTES, "bytes", || {
-                format!("the icon's type of {origin}")
-            })?;
-        }
+        limits::check_icon(origin, icon.as_ref())?;
         let origin = origin.clone();
         let set = move |connection: &_| icons::set(connection, &origin, icon.as_ref(), now);
         self.writer.run_with(Durability::Process, set).await

@@ -7,13 +7,13 @@
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-use feedsync_log::Millis;
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _};
 
-use super::columns::{Columns, moment};
+use super::columns::Columns;
 use crate::library::error::LibraryError;
-use crate::library::listing::{ArticleFilter, ListEntry, ListPosition, MAX_LISTED, Selection};
-use feedsync_reader_api::{ArticleNumber, FeedNumber};
+use crate::library::listing::{ArticleFilter, ListEntry, MAX_LISTED, Selection};
+use crate::library::range::{Bound, Range, Rank};
+use feedsync_reader_api::FeedNumber;
 
 /// Sizes of the first and of the largest batch of a feed, in rows.
 const FIRST_BATCH: usize = 16;
@@ -39,7 +39,7 @@ pub(super) fn list(
 ) -> Result<Vec<ListEntry>, LibraryError> {
     let most = selection.most.min(MAX_LISTED);
     let range = Range::of(selection);
-    let mut statement = connection.prepare_cached(range.sql())?;
+    let mut statement = connection.prepare_cached(sql(&range))?;
     let mut feed_cursors = feed_cursors(connection, &selection.feeds, &range)?;
     let next = feed_cursors.iter().enumerate().map(|(feed_cursor, of)| Next {
         rank: of.rank,
@@ -68,6 +68,15 @@ pub(super) fn list(
     Ok(list)
 }
 
+fn sql(range: &Range) -> &'static str {
+    match (range.by_number, range.oldest_first) {
+        (false, false) => NEWEST_FIRST,
+        (false, true) => OLDEST_FIRST,
+        (true, false) => HIGHEST_FIRST,
+        (true, true) => LOWEST_FIRST,
+    }
+}
+
 /// Returns the number of articles of each feed that the filter accepts.
 pub(super) fn count(
     connection: &Connection,
@@ -94,75 +103,6 @@ pub(super) fn count(
         counts.insert(feed, count);
     }
     Ok(counts)
-}
-
-/// A position in one of the two orders, or a bound between positions: `sort_date` and the number, or the number
-/// alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Bound(i64, i64);
-
-/// The positions between two exclusive bounds in one of the two orders, from one of its ends.
-pub(super) struct Range {
-    low: Bound,
-    high: Bound,
-    by_number: bool,
-    oldest_first: bool,
-}
-
-/// Sort key; the first article of a list has the highest.
-pub(super) type Rank = (i64, i64);
-
-impl Range {
-    pub(super) fn of(selection: &Selection) -> Self {
-        let Selection { by_number, oldest_first, from, .. } = *selection;
-        // Above every position, and distinct from the sentinels of the other order.
-        let highest = if by_number { i64::MAX } else { moment(Millis::MAX) + 1 };
-        let (low, high) = (Bound(-1, 0), Bound(highest, 0));
-        let mut range = Self { low, high, by_number, oldest_first };
-        let (low, high) = if by_number {
-            let number = |number: ArticleNumber| Bound(number.get(), 0);
-            (selection.above.map(number), selection.below.map(number))
-        } else {
-            let newer = selection.newer_than.map(|than| Bound(moment(than), i64::MAX));
-            (newer, selection.older_than.map(|than| Bound(moment(than), 0)))
-        };
-        let from = from.map(|place| range.bound(place));
-        let lows = [low, from.filter(|_| oldest_first)];
-        let highs = [high, from.filter(|_| !oldest_first)];
-        range.low = lows.into_iter().flatten().fold(range.low, Bound::max);
-        range.high = highs.into_iter().flatten().fold(range.high, Bound::min);
-        range
-    }
-
-    fn sql(&self) -> &'static str {
-        match (self.by_number, self.oldest_first) {
-            (false, false) => NEWEST_FIRST,
-            (false, true) => OLDEST_FIRST,
-            (true, false) => HIGHEST_FIRST,
-            (true, true) => LOWEST_FIRST,
-        }
-    }
-
-    fn bound(&self, place: ListPosition) -> Bound {
-        match self.by_number {
-            true => Bound(place.number.get(), 0),
-            false => Bound(moment(place.sort_date), place.number.get()),
-        }
-    }
-
-    fn rank(&self, place: Bound) -> Rank {
-        if self.oldest_first { (!place.0, !place.1) } else { (place.0, place.1) }
-    }
-
-    /// Sort key of a position in the order of the list.
-    pub(super) fn rank_of(&self, place: ListPosition) -> Rank {
-        self.rank(self.bound(place))
-    }
-
-    fn holds(&self, place: ListPosition) -> bool {
-        let place = self.bound(place);
-        self.low < place && place < self.high
-    }
 }
 
 /// Next candidate of a feed: a row, or an upper bound while the feed was not read.

@@ -7,6 +7,8 @@
 
 mod articles;
 mod columns;
+#[cfg(feature = "postgres")]
+mod export;
 mod feeds;
 mod icons;
 mod library;
@@ -21,12 +23,17 @@ mod sweep;
 
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "postgres")]
+use feedsync_reader_api::{ArticleNumber, FeedNumber};
 use feedsync_store::owned;
 use feedsync_store::sqlite_support::{ReadPool, Writer};
 use rusqlite::backup::Backup;
 
 use crate::library::error::LibraryError;
 use schema::{SCHEMA, SETTINGS};
+
+#[cfg(feature = "postgres")]
+pub(crate) use export::{ExportedArticle, ExportedFeed};
 
 /// Name of the file in the directory.
 const FILE: &str = "articles.sqlite3";
@@ -101,6 +108,32 @@ impl SqliteLibrary {
             return Ok(());
         }
         schema::check(&SETTINGS.connect_reader(&file)?)
+    }
+}
+
+/// Its rows as they are. The calls of one export see the same state only if nobody writes meanwhile.
+#[cfg(feature = "postgres")]
+impl SqliteLibrary {
+    pub(crate) async fn last_numbers(&self) -> Result<(i64, i64), LibraryError> {
+        self.readers.read(export::last_numbers).await
+    }
+
+    pub(crate) async fn export_feeds(&self) -> Result<Vec<ExportedFeed>, LibraryError> {
+        self.readers.read(export::feeds).await
+    }
+
+    pub(crate) async fn export_subscriptions(
+        &self,
+    ) -> Result<Vec<(String, FeedNumber)>, LibraryError> {
+        self.readers.read(export::subscriptions).await
+    }
+
+    pub(crate) async fn export_articles(
+        &self,
+        after: ArticleNumber,
+        most: usize,
+    ) -> Result<Vec<ExportedArticle>, LibraryError> {
+        self.readers.read(move |connection| export::articles_after(connection, after, most)).await
     }
 }
 

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use rusqlite::Connection;
 
 use super::articles;
-use super::list::{self, Range};
+use super::list;
 use crate::library::error::LibraryError;
 use crate::library::listing::{ListEntry, MAX_LISTED, Selection};
+use crate::library::range::Range;
 
 /// Maximum number of matches that are looked up individually. With more matches, scanning the list finds enough
 /// of them soon.

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::{articles, feeds, polling};
 use crate::library::article::NewArticle;
 use crate::library::error::LibraryError;
-use crate::library::poll::{MAX_LATENESS, Poll, PollChanges, PolledDocument};
+use crate::library::poll::{Poll, PollChanges, PolledDocument, placed};
 use feedsync_reader_api::{ArticleNumber, FeedNumber};
 
 pub(super) fn settle(
@@ -60,13 +60,9 @@ fn store_articles(
     for number in absent {
         set_present(connection, number, false)?;
     }
-    // Documents list new articles first, so the last one gets the lowest number.
-    new.reverse();
-    new.sort_by_key(|article| dated(article, now));
     let newest = feeds::newest(connection, feed)?;
     let mut reached = None;
-    for article in new {
-        let sort_date = sort_date(dated(article, now), newest, now);
+    for (sort_date, article) in placed(new, newest, now) {
         reached = reached.max(Some(sort_date));
         settled.added.push(articles::add(connection, feed, article, sort_date, now)?);
     }
@@ -74,23 +70,6 @@ fn store_articles(
         feeds::add_articles(connection, feed, settled.added.len(), reached)?;
     }
     Ok(settled)
-}
-
-/// The earlier of the date of publication and the time of arrival.
-fn dated(article: &NewArticle, now: Millis) -> Millis {
-    article.published.map_or(now, |published| published.min(now))
-}
-
-/// Sort date of a new article: its own date, or just above the newest article of its feed if it is
-/// [late](MAX_LATENESS).
-fn sort_date(dated: Millis, newest: Option<Millis>, now: Millis) -> Millis {
-    let since = now.get().saturating_sub(MAX_LATENESS.as_millis() as u64);
-    match newest {
-        Some(newest) if dated <= newest && dated.get() >= since => {
-            Millis::new(newest.get() + 1).min(now)
-        }
-        _ => dated,
-    }
 }
 
 fn known(

@@ -12,10 +12,7 @@ use super::list::listed;
 use super::{articles, feeds};
 use crate::library::error::LibraryError;
 use crate::library::listing::ListEntry;
-use crate::library::retention::Retention;
-
-/// Maximum number of articles that are deleted in one transaction.
-pub(super) const BATCH: usize = 500;
+use crate::library::retention::{FeedDeletion, Retention, SWEEP_BATCH};
 
 /// Deletes a batch of articles that are not retained; returns their number. If that is less than a full batch,
 /// nothing remains to be deleted.
@@ -35,7 +32,7 @@ pub(super) fn delete_batch(
     let since = moment(keep.received_since);
     let mut rows = statement.query(params![feed.get(), sort_date, number, since])?;
     let mut swept = Vec::new();
-    while swept.len() < BATCH
+    while swept.len() < SWEEP_BATCH
         && let Some(row) = rows.next()?
     {
         let mut columns = Columns::of(row);
@@ -99,16 +96,6 @@ fn abandoned(
     Ok(None)
 }
 
-/// Result of one step of deleting feeds.
-pub(super) enum FeedDeletion {
-    /// A feed was deleted.
-    Feed,
-    /// A batch of articles of a feed was deleted.
-    Articles,
-    /// Nothing remains to be deleted.
-    Nothing,
-}
-
 pub(super) fn delete_abandoned_feeds(
     connection: &Connection,
     abandoned_before: Millis,
@@ -122,7 +109,7 @@ pub(super) fn delete_abandoned_feeds(
         let mut statement = connection.prepare_cached(
             "SELECT number, feed, published, shown FROM listed WHERE feed = ?1 LIMIT ?2",
         )?;
-        let mut rows = statement.query([feed.get(), BATCH as i64])?;
+        let mut rows = statement.query([feed.get(), SWEEP_BATCH as i64])?;
         while let Some(row) = rows.next()? {
             some.push(listed(&mut Columns::of(row))?);
         }
@@ -170,7 +157,7 @@ mod tests {
             text: ArticleText::default(),
             plain: "word".to_owned(),
         };
-        let articles = (0..BATCH + 1).map(article).collect();
+        let articles = (0..SWEEP_BATCH + 1).map(article).collect();
         let document = PolledDocument { articles, ..PolledDocument::default() };
         let state = PollState {
             etag: Some("\"one\"".to_owned()),
@@ -190,6 +177,6 @@ mod tests {
         let kept = feeds::by_number(&connection, feed).unwrap().unwrap();
         assert_eq!((kept.articles, kept.state), (1, PollState::default()));
         let again = settle::settle(&connection, feed, &poll, Millis::new(7)).unwrap();
-        assert_eq!(again.added.len(), BATCH);
+        assert_eq!(again.added.len(), SWEEP_BATCH);
     }
 }

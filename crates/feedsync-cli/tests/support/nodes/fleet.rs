@@ -22,8 +22,13 @@ pub(crate) struct Fleet {
 impl Fleet {
     /// Starts this many nodes on one store.
     pub(crate) fn start(store: &str, count: usize) -> Self {
+        Self::start_in(TestDirectory::new(), store, count)
+    }
+
+    /// Starts this many nodes on one store. Their data directories are `node-0` and so on in a directory.
+    pub(crate) fn start_in(place: TestDirectory, store: &str, count: usize) -> Self {
         let fleet = Self {
-            place: TestDirectory::new(),
+            place,
             balancer: Balancer::start(count),
             store: store.to_owned(),
             nodes: (0..count).map(|_| Mutex::default()).collect(),

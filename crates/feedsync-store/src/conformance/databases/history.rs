@@ -66,7 +66,7 @@ pub fn state_at(
 pub fn past_states_equal_the_states_of_a_model(open: Constructor<impl Databases + ?Sized>) {
     let environment = Arc::new(TestEnvironment::new(7));
     let fixture = open(Arc::<TestEnvironment>::clone(&environment));
-    for seed in seeds(100) {
+    for seed in seeds(40) {
         let mut schedule = Schedule::new(seed, Arc::clone(&environment));
         schedule.create(&*fixture.store);
         let steps = 5 + schedule.random.below(20);
@@ -86,7 +86,7 @@ pub fn other_reads_do_not_see_the_history(open: Constructor<impl Databases + ?Si
         let environment = Arc::new(TestEnvironment::new(7));
         let fixture = open(Arc::<TestEnvironment>::clone(&environment));
         let mut said = Vec::new();
-        for seed in 0..20 {
+        for seed in seeds(8) {
             let mut schedule = Schedule::new(seed, Arc::clone(&environment));
             if !has_history {
                 schedule.never_keep();
@@ -111,7 +111,7 @@ pub fn ended_revisions_are_listed_newest_first(open: Constructor<impl Databases 
     let environment = Arc::new(TestEnvironment::new(7));
     let fixture = open(Arc::<TestEnvironment>::clone(&environment));
     let store = &*fixture.store;
-    for seed in 0..10 {
+    for seed in seeds(5) {
         let mut schedule = Schedule::new(seed, Arc::clone(&environment));
         schedule.create(store);
         (0..25).for_each(|_| schedule.step(store));
@@ -160,7 +160,7 @@ pub fn a_history_that_is_switched_off_is_removed(open: Constructor<impl Database
     let environment = Arc::new(TestEnvironment::new(7));
     let fixture = open(Arc::<TestEnvironment>::clone(&environment));
     let store = &*fixture.store;
-    for seed in 0..20 {
+    for seed in seeds(8) {
         let mut schedule = Schedule::new(seed, Arc::clone(&environment));
         schedule.create(store);
         (0..25).for_each(|_| schedule.step(store));

@@ -88,7 +88,7 @@ fn winners() -> SelectBodies {
 pub fn any_use_of_databases_leaves_indexes_that_equal_a_scan(
     open: Constructor<impl Databases + ?Sized>,
 ) {
-    for_any_uses(40, uses(1..25), |uses| {
+    for_any_uses(16, uses(1..25), |uses| {
         let fixture = open(Arc::new(TestEnvironment::new(7)));
         let store = &*fixture.store;
         for it in &uses {

@@ -21,7 +21,7 @@ use crate::conformance::{Constructor, TestEnvironment};
 
 /// Any sequence of operations leaves the rows, counts and contents of nodes of the model.
 pub fn any_updates_of_views_give_what_a_model_gives(open: Constructor<impl Databases + ?Sized>) {
-    for_any_updates_of_views(40, open, |_| ());
+    for_any_updates_of_views(20, open, |_| ());
 }
 
 /// Carries out some sequences of any operations on views. `check` gets the store at the end of each.

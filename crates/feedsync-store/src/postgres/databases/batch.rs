@@ -187,7 +187,7 @@ async fn load(
     if !place.ends_with(timeline) {
         return Err(AbortReason::Moved);
     }
-    schema::check(&node.address, get(endpoint, 2)?)?;
+    schema::STORE.check(&node.address, get(endpoint, 2)?)?;
     if found.is_empty() {
         return Ok(None);
     }
