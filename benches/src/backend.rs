@@ -34,18 +34,16 @@ impl Backend {
         }
     }
 
+    pub(crate) fn location(&self) -> StoreLocation<'_> {
+        match self {
+            Self::Sqlite(directory) => StoreLocation::Directory(directory.path()),
+            Self::Postgres(url) => StoreLocation::Database(url),
+        }
+    }
+
     /// Creates a store with one collection of `count` items; returns their ids.
     pub(crate) async fn fill(&self, count: usize) -> Vec<ItemId> {
-        let endpoint = match self {
-            Self::Sqlite(directory) => sample::create(directory.path(), "hub").await,
-            Self::Postgres(url) => {
-                let environment = Arc::new(SystemEnvironment);
-                let name = EndpointName::new("hub").expect("a valid name");
-                let store = PostgresStore::init(url, &name, environment.clone()).await;
-                sample::set_up(Endpoint::new(Arc::new(store.expect("a new store")), environment))
-                    .await
-            }
-        };
+        let endpoint = create(self.location()).await;
         let mut ids = sample::ids(&endpoint, count);
         ids.sort_unstable();
         sample::fill(&endpoint, &ids).await;
@@ -64,6 +62,19 @@ impl Backend {
     }
 }
 
+/// Creates a store with one collection.
+pub(crate) async fn create(place: StoreLocation<'_>) -> Endpoint {
+    match place {
+        StoreLocation::Directory(directory) => sample::create(directory, "hub").await,
+        StoreLocation::Database(url) => {
+            let environment = Arc::new(SystemEnvironment);
+            let name = EndpointName::new("hub").expect("a valid name");
+            let store = PostgresStore::init(url, &name, environment.clone()).await;
+            sample::set_up(Endpoint::new(Arc::new(store.expect("a new store")), environment)).await
+        }
+    }
+}
+
 /// Opens the endpoint of an existing store in a directory or a database.
 pub(crate) async fn open(place: StoreLocation<'_>) -> Endpoint {
     match place {
@@ -77,6 +88,7 @@ pub(crate) async fn open(place: StoreLocation<'_>) -> Endpoint {
 }
 
 /// Location of a store, as a child process gets it.
+#[derive(Clone, Copy)]
 pub(crate) enum StoreLocation<'a> {
     Directory(&'a Path),
     Database(&'a str),

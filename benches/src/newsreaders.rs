@@ -3,24 +3,28 @@
 mod lists;
 mod polling;
 
-use std::path::Path;
 use std::sync::Arc;
 
-use feedsync_aggregator::{ArticleText, Library, NewArticle, Poll, PolledDocument, SqliteLibrary};
+use feedsync_aggregator::{ArticleText, Library, NewArticle, Poll, PolledDocument};
 use feedsync_aggregator::{FeedSchedule, Newsreading, Person, Readers, WebFinder};
+use feedsync_aggregator::{PostgresLibrary, SqliteLibrary};
 use feedsync_endpoint::Endpoint;
 use feedsync_fetch::{Fetcher, Policy, Private};
 use feedsync_log::Millis;
 use feedsync_reader_api::FeedNumber;
 use tokio::sync::Notify;
 
-use crate::sample;
+use crate::backend::{self, Backend, StoreLocation};
 
 pub(crate) use polling::{poll, serve_feeds};
 
 pub(crate) fn run() {
-    polling::run();
-    lists::run();
+    for backend in Backend::each() {
+        polling::run(&backend);
+    }
+    for backend in Backend::each() {
+        lists::run(&backend);
+    }
 }
 
 /// A hub without users, with a library of articles.
@@ -31,10 +35,16 @@ struct Hub {
 }
 
 impl Hub {
-    async fn create(directory: &Path) -> Self {
-        let endpoint = sample::create(directory, "hub").await;
-        let library: Arc<dyn Library> =
-            Arc::new(SqliteLibrary::open(directory).expect("a new library"));
+    async fn create(place: StoreLocation<'_>) -> Self {
+        let endpoint = backend::create(place).await;
+        let library: Arc<dyn Library> = match place {
+            StoreLocation::Directory(directory) => {
+                Arc::new(SqliteLibrary::open(directory).expect("a new library"))
+            }
+            StoreLocation::Database(url) => {
+                Arc::new(PostgresLibrary::open(url).await.expect("a new library"))
+            }
+        };
         let notifier = Arc::new(Notify::new());
         let readers = Arc::new(Readers::new(Arc::clone(&library), Arc::clone(&notifier), 1 << 30));
         let fetcher = Fetcher::new(Policy::new(Private::Allowed)).expect("a client");

@@ -43,7 +43,10 @@ pub(crate) fn run_child(arguments: &[String]) {
         ["hub", directory] => memory::serve(StoreLocation::Directory(Path::new(directory))),
         ["hub-postgres", url] => memory::serve(StoreLocation::Database(url)),
         ["feeds"] => newsreaders::serve_feeds(),
-        ["poll", directory, port] => newsreaders::poll(Path::new(directory), port),
+        ["poll", directory, port] => {
+            newsreaders::poll(StoreLocation::Directory(Path::new(directory)), port);
+        }
+        ["poll-postgres", url, port] => newsreaders::poll(StoreLocation::Database(url), port),
         ["gateway", directory, origin] => gateways::serve(Path::new(directory), origin),
         ["links", count] => gateway::serve_links(count.parse().expect("a number")),
         ["pull", directory, url] => memory::pull(Path::new(directory), url),

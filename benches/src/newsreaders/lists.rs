@@ -10,10 +10,10 @@ use axum::body::Body;
 use feedsync_server::{Config, HubParts, Limits, router};
 use http::{Method, Request, StatusCode, header};
 use http_body_util::BodyExt as _;
-use tempfile::TempDir;
 use tower::ServiceExt as _;
 
 use super::Hub;
+use crate::backend::Backend;
 use crate::measure::{Amounts, Times};
 use crate::sample;
 
@@ -45,13 +45,12 @@ const LISTS: [(&str, &str, usize); 5] = [
     ("Google Reader, `unread-count`", "google/reader/api/0/unread-count?output=json", 0),
 ];
 
-pub(super) fn run() {
+pub(super) fn run(backend: &Backend) {
     // Scaled down if a smaller size is requested.
     let share = sample::max_items() as f64 / 1_000_000.0;
     let scaled = |count: usize| (count as f64 * share) as usize;
     sample::runtime().block_on(async {
-        let directory = TempDir::new().expect("a directory");
-        let hub = Hub::create(directory.path()).await;
+        let hub = Hub::create(backend.location()).await;
         let addresses: Vec<_> =
             (0..LARGE + SMALL).map(|number| format!("https://news.example/{number}")).collect();
         let feeds = hub.subscribe(&addresses).await;
@@ -69,7 +68,8 @@ pub(super) fn run() {
             ..HubParts::from(hub.endpoint.clone())
         };
         let router = router(served, Config { limits, ..Config::default() });
-        println!("### Lists and marks, of {count} articles in {} feeds\n", feeds.len());
+        let (name, all) = (backend.name(), feeds.len());
+        println!("### Lists and marks, of {count} articles in {all} feeds, {name}\n");
         println!("| | after | bytes |\n|---|---|---|");
         let mut times = vec![Vec::new(); LISTS.len()];
         let mut bytes = [0; LISTS.len()];

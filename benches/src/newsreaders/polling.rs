@@ -4,7 +4,6 @@
 //! measured. The lower bound is the same HTTP client with the same requests that discards the responses.
 
 use std::net::Ipv4Addr;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -16,10 +15,10 @@ use feedsync_aggregator::FeedView;
 use feedsync_fetch::{Fetched, Fetcher, Policy, Private, Request, Validators, address};
 use feedsync_log::Millis;
 use feedsync_store::{Environment as _, SystemEnvironment};
-use tempfile::TempDir;
 use tokio::task::JoinSet;
 
 use super::Hub;
+use crate::backend::{Backend, StoreLocation};
 use crate::measure::{Amounts, Times, ratio};
 use crate::memory::first_line;
 use crate::process::{child, numbers, peak_memory, processor_time};
@@ -33,13 +32,14 @@ const ARTICLES: usize = 20;
 const ROUNDS: usize = 5;
 const TAG: &str = "\"1\"";
 
-pub(super) fn run() {
+pub(super) fn run(backend: &Backend) {
     let mut origin = child(&["feeds"]).spawn().expect("a child");
     let address = first_line(&mut origin);
     let port = address.rsplit_once(':').expect("a port").1;
-    let directory = TempDir::new().expect("a directory");
-    let place = directory.path().to_str().expect("UTF-8");
-    let numbers = numbers(&["poll", place, port]);
+    let numbers = match backend.location() {
+        StoreLocation::Directory(path) => numbers(&["poll", path.to_str().expect("UTF-8"), port]),
+        StoreLocation::Database(url) => numbers(&["poll-postgres", url, port]),
+    };
     drop(origin.stdin.take());
     origin.wait().expect("a server that ends");
     let (memory, rounds) = numbers.split_first().expect("numbers");
@@ -57,7 +57,8 @@ pub(super) fn run() {
         (Times::new(elapsed), Times::new(processor))
     };
     let (kept, bare) = (each(&kept), each(&bare));
-    println!("## Newsreading\n\n### Polling {FEEDS} feeds of {HOSTS} hosts in one round\n");
+    let name = backend.name();
+    println!("## Newsreading\n\n### Polling {FEEDS} feeds of {HOSTS} hosts in one round, {name}\n");
     println!(
         "| | round, elapsed | processor time a feed | against the client alone |\n|---|---|---|---|"
     );
@@ -117,10 +118,10 @@ fn feed(number: usize, port: &str) -> String {
 }
 
 /// Polls the feeds; prints the peak memory in KiB, and the elapsed and processor time of each round.
-pub(crate) fn poll(directory: &Path, port: &str) {
+pub(crate) fn poll(place: StoreLocation<'_>, port: &str) {
     let addresses: Arc<[String]> = (0..FEEDS).map(|number| feed(number, port)).collect();
     let (memory, times) = sample::runtime().block_on(async {
-        let hub = Hub::create(directory).await;
+        let hub = Hub::create(place).await;
         let feeds = hub.subscribe(&addresses).await;
         let polling = tokio::spawn(hub.newsreading.schedule.clone().run());
         let mut times = vec![timed(settled(&hub, Millis::new(1))).await];
