@@ -18,7 +18,7 @@ use tempfile::TempDir;
 
 use crate::wait;
 
-/// Where a library is stored.
+/// The location of a library in a test.
 pub(crate) enum Place {
     Directory(TempDir),
     Database(String),

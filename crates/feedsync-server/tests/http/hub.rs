@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
+use feedsync_aggregator::{Library, PostgresLibrary, SqliteLibrary};
 use feedsync_core::{Creation, Edit, Format, Item, ItemId, Payload};
 use feedsync_couch::{Json, Submission};
 use feedsync_endpoint::Endpoint;
@@ -85,6 +86,18 @@ pub(crate) fn endpoint_over_postgres(name: &str) -> Endpoint {
     // Where a test's executor runs nothing else can be waited for.
     let store = std::thread::scope(|scope| scope.spawn(make).join()).unwrap();
     Endpoint::new(Arc::new(store), environment)
+}
+
+/// A new library: in a directory, or in a database of PostgreSQL where [`OVER_POSTGRES`] says so.
+pub(crate) fn library(directory: &Path) -> Arc<dyn Library> {
+    if std::env::var_os(OVER_POSTGRES).is_none() {
+        return Arc::new(SqliteLibrary::open(directory).unwrap());
+    }
+    let open = || {
+        let url = Cluster::shared().database();
+        wait(PostgresLibrary::open(&url)).unwrap()
+    };
+    Arc::new(std::thread::scope(|scope| scope.spawn(open).join()).unwrap())
 }
 
 /// The variable with which all these tests run over PostgreSQL.

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use axum::Router;
-use feedsync_aggregator::{
-    ArticleText, Library, NewArticle, Poll, PollState, PolledDocument, SqliteLibrary,
-};
+use feedsync_aggregator::{ArticleText, Library, NewArticle, Poll, PollState, PolledDocument};
 use feedsync_aggregator::{
     FeedFinder, FeedKind, FeedSchedule, FindError, FoundFeed, NamedFeed, Newsreading, Readers,
 };
@@ -78,7 +76,7 @@ impl Newsroom {
         finder: impl FnOnce(Arc<dyn Library>) -> Arc<dyn FeedFinder>,
     ) -> Self {
         let directory = TempDir::new().unwrap();
-        let library: Arc<dyn Library> = Arc::new(SqliteLibrary::open(directory.path()).unwrap());
+        let library = crate::hub::library(directory.path());
         let finder = finder(Arc::clone(&library));
         let notifier = Arc::new(Notify::new());
         let readers = Arc::new(Readers::new(Arc::clone(&library), Arc::clone(&notifier), 1 << 30));

@@ -67,7 +67,7 @@ fn digest(bytes: &[u8]) -> Result<[u8; 32], LibraryError> {
     bytes.try_into().map_err(|error| damaged("a digest of a feed", error))
 }
 
-/// What identifies an address; addresses can be too long for an index.
+/// The key of an address in the index, for which addresses can be too long.
 pub(super) fn key(address: &FeedAddress) -> Vec<u8> {
     Sha256::digest(address.as_str()).to_vec()
 }
