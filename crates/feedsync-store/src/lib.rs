@@ -113,9 +113,9 @@ pub use database::{
     Database, DatabaseChange, Databases, DatabasesExt, DecideDocuments, DocumentChanges,
     DocumentEntry, DocumentPage, DocumentRange, DocumentRequest, DocumentWrite, DocumentsSnapshot,
     Dropped, EndedPosition, EndedRevision, HISTORY_SECONDS, History, HistoryState, Kind,
-    LoadedDocument, LocalDocument, MAX_COUNTED, MAX_KIND_BYTES, PastDocument, PastDocuments,
-    PastPage, PastRange, PastRevision, Queries, REVISIONS_KEPT, SelectBodies, SkipKind, StoredBody,
-    StoredDocument, WriteOrigin,
+    LoadedDocument, LocalDocument, MAX_COUNTED, MAX_KIND_BYTES, NewDatabase, PastDocument,
+    PastDocuments, PastPage, PastRange, PastRevision, Queries, REVISIONS_KEPT, SelectBodies,
+    SkipKind, StoredBody, StoredDocument, WriteOrigin,
 };
 #[cfg(feature = "queries")]
 pub use database::{

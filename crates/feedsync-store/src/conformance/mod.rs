@@ -186,6 +186,7 @@ macro_rules! database_tests {
         $crate::conformance_cases!($constructor;
             databases: [
                 any_use_of_databases_gives_what_the_memory_store_gives
+                a_database_is_created_with_its_history_and_its_owner
                 attachments_that_nothing_names_go_from_all_databases
                 decisions_about_a_database_never_apply_to_a_later_one_of_the_same_name
             ]

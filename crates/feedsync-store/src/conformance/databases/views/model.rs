@@ -105,7 +105,9 @@ impl Model {
             let epoch = database.expect("the model has it").epoch;
             wait(store.drop_database(name, epoch)).expect("it is dropped");
         }
-        wait(store.create_database(name, None)).expect("it is made").expect("a database");
+        wait(store.create_database(name, Default::default()))
+            .expect("it is made")
+            .expect("a database");
         self.databases.insert(name.clone(), Contents::default());
     }
 
