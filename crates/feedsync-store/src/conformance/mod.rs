@@ -195,6 +195,7 @@ macro_rules! database_tests {
                 other_reads_do_not_see_the_history
                 ended_revisions_are_listed_newest_first
                 a_history_that_is_switched_off_is_removed
+                the_oldest_known_moment_follows_a_clock_that_is_set_back
             ]
         );
     };
