@@ -48,8 +48,8 @@ pub use reading::{
 };
 #[cfg(feature = "queries")]
 pub use views::{
-    DocumentRows, MAX_ROW_LEVEL, MAX_VIEWS, NodeContent, RowLimit, StoredViews, ViewNode, ViewPage,
-    ViewRow, ViewState, ViewsId, ViewsSignature, ViewsUpdate,
+    DocumentRows, MAX_ROW_LEVEL, MAX_VIEWS, NodeContent, RangesLimit, RowLimit, StoredViews,
+    ViewNode, ViewPage, ViewRanges, ViewRow, ViewState, ViewsId, ViewsSignature, ViewsUpdate,
 };
 
 /// Default number of revisions of a path that are stored.

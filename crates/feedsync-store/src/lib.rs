@@ -120,8 +120,8 @@ pub use database::{
 #[cfg(feature = "queries")]
 pub use database::{
     DocumentRows, IndexId, IndexPage, IndexRange, Indexes, MAX_INDEXES, MAX_ROW_LEVEL, MAX_VIEWS,
-    NodeContent, RowLimit, StoredIndex, StoredViews, ViewNode, ViewPage, ViewRow, ViewState,
-    ViewsId, ViewsSignature, ViewsUpdate,
+    NodeContent, RangesLimit, RowLimit, StoredIndex, StoredViews, ViewNode, ViewPage, ViewRanges,
+    ViewRow, ViewState, ViewsId, ViewsSignature, ViewsUpdate,
 };
 pub use decision::{Decide, Entry, Put, Snapshot, Write};
 pub use environment::{Environment, SystemEnvironment};

@@ -19,9 +19,9 @@ use feedsync_store::{
     Identity, IndexPage, IndexRange, Indexes, ItemPage, ItemStore, LedgerEntry, LocalDocument, Log,
     LogOutcome, LogSnapshot, Logs, Moment, NewCollection, NewDatabase, NewGeneration, NewRemote,
     NewSnapshot, NodeContent, Notices, PageLimit, PastDocuments, PastPage, PastRange, People,
-    Queries, Recent, Remote, RemoteId, RowLimit, SelectBodies, Selection, SkipKind, Store,
-    StoreError, StoredItem, StoredViews, Token, Usage, User, UserId, UserName, ViewNode, ViewPage,
-    ViewState, ViewsSignature, ViewsUpdate, WriteOrigin,
+    Queries, RangesLimit, Recent, Remote, RemoteId, RowLimit, SelectBodies, Selection, SkipKind,
+    Store, StoreError, StoredItem, StoredViews, Token, Usage, User, UserId, UserName, ViewNode,
+    ViewPage, ViewRanges, ViewState, ViewsSignature, ViewsUpdate, WriteOrigin,
 };
 
 use super::page::{Histogram, Page};
@@ -208,6 +208,7 @@ timed! {
     async fn views(&self, name: &DatabaseName, signature: &ViewsSignature, views: usize) -> Option<StoredViews>;
     async fn update_views(&self, name: &DatabaseName, update: ViewsUpdate) -> bool;
     async fn view_rows(&self, name: &DatabaseName, view: ViewState, range: PositionRange, limit: RowLimit) -> Option<ViewPage>;
+    async fn view_ranges(&self, name: &DatabaseName, view: ViewState, ranges: Vec<PositionRange>, limit: RangesLimit) -> Option<ViewRanges>;
     async fn view_nodes(&self, name: &DatabaseName, view: ViewState, level: u8, range: PositionRange, most: usize) -> Option<Vec<ViewNode>>;
     async fn put_view_nodes(&self, name: &DatabaseName, view: ViewState, level: u8, nodes: Vec<(Vec<u8>, NodeContent)>) -> bool;
     async fn drop_views(&self, name: &DatabaseName, kept: &[ViewsSignature]) -> ();
