@@ -10,7 +10,9 @@ mod setup_uri;
 use console::Term;
 use feedsync_couch::{DatabaseName, security_of};
 use feedsync_endpoint::{NewToken, NewUser, PeopleError};
-use feedsync_store::{HISTORY_SECONDS, History, Scope, StoreError, TokenKind, User, UserName};
+use feedsync_store::{
+    HISTORY_SECONDS, History, NewDatabase, Scope, StoreError, TokenKind, User, UserName,
+};
 use serde_json::{Value, json};
 
 use crate::context::{Context, OpenEndpoint};
@@ -129,15 +131,14 @@ impl Vault {
             Some(user) => user,
             None => add_user(home, self.user.clone(), false).await?,
         };
-        let security = Some(security_of(user.name.as_str()));
-        if databases.create_database(&self.database, security).await?.is_none() {
+        let new = NewDatabase {
+            security: Some(security_of(user.name.as_str())),
+            // Deleted notes can be restored.
+            history: History::Kept { seconds: HISTORY_SECONDS },
+            owner: Some(user.id),
+        };
+        if databases.create_database(&self.database, new).await?.is_none() {
             return Err(self.taken());
-        }
-        databases.charge(&self.database, &user.id).await?;
-        // Deleted notes can be restored.
-        if let Some(made) = databases.database(&self.database).await? {
-            let history = History::Kept { seconds: HISTORY_SECONDS };
-            home.endpoint.set_history(&made, history).await?;
         }
         Ok(Made { administrator: is_first })
     }

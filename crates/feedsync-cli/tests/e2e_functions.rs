@@ -1,17 +1,24 @@
-//! Functions of design documents: `validate_doc_update` on every way into a database, also while its processes are killed.
+//! Functions of design documents: `validate_doc_update` on every way into a database, filters, and views, also while the
+//! processes that execute them are killed.
 
 mod support;
+#[path = "functions/totals.rs"]
+mod totals;
 
 use std::path::Path;
-use std::process::Stdio;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use support::{Hub, TestDirectory, output};
+use totals::Documents;
 
 const PASSWORD: &str = "correct horse battery";
+
+/// Maximum duration of a request, in seconds. A request that takes longer fails the test.
+const REQUEST_SECONDS: &str = "40";
 
 /// A function that refuses documents without an author, edits by others, and deletions by all but administrators.
 const VALIDATE: &str = "function (newDoc, oldDoc, userCtx, secObj) {
@@ -37,6 +44,8 @@ impl Client<'_> {
             "curl",
             &[
                 "-s",
+                "-m",
+                REQUEST_SECONDS,
                 "-w",
                 "%{http_code}",
                 "-u",
@@ -53,6 +62,13 @@ impl Client<'_> {
         );
         let (text, status) = said.split_at(said.len() - 3);
         (status.parse().unwrap(), serde_json::from_str(text).unwrap_or(Value::Null))
+    }
+
+    /// Begins a request whose response does not matter.
+    fn begin(&self, path: &str) -> Child {
+        let url = format!("{}/couch/{path}", self.url);
+        let arguments = ["-s", "-m", REQUEST_SECONDS, "-o", "/dev/null", "-u", &self.login, &url];
+        Command::new("curl").args(arguments).spawn().unwrap()
     }
 }
 
@@ -79,6 +95,12 @@ fn hub(place: &TestDirectory, settings: &[&str]) -> Hub {
 
 fn client<'p>(hub: &Hub, directory: &'p Path, user: &str) -> Client<'p> {
     Client { directory, url: hub.url.clone(), login: format!("{user}:{PASSWORD}") }
+}
+
+/// Kills the processes that execute functions for a hub; returns whether there was one.
+fn kill_processes(hub: u32) -> bool {
+    let killed = Command::new("pkill").args(["-9", "-P", &hub.to_string()]).status();
+    killed.is_ok_and(|status| status.success())
 }
 
 fn design(function: &str) -> Value {
@@ -251,9 +273,7 @@ fn kills_of_the_process_let_nothing_pass() {
         scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
                 // There may be no process.
-                let _ = std::process::Command::new("pkill")
-                    .args(["-9", "-P", &hub.id().to_string()])
-                    .status();
+                kill_processes(hub.id());
                 thread::sleep(Duration::from_millis(7));
             }
         });
@@ -276,4 +296,89 @@ fn kills_of_the_process_let_nothing_pass() {
     let (_, all) = bert.ask("GET", "notes/_all_docs", &json!({}));
     let rows = all["rows"].as_array().unwrap();
     assert!(rows.iter().all(|row| !row["id"].as_str().unwrap().starts_with("carl")));
+}
+
+/// The rows and reductions of a view are those of all documents, whenever the processes of functions are killed, and the hub
+/// itself. A request whose functions could not be executed is refused. `FEEDSYNC_LONG` kills 1,000 times.
+#[test]
+fn kills_leave_no_wrong_rows_in_a_view() {
+    let place = TestDirectory::new();
+    let mut hub = hub(&place, &[]);
+    let directory = place.path("");
+    let anna = client(&hub, &directory, "anna");
+    let most_kills = if std::env::var_os("FEEDSYNC_LONG").is_some() { 1_000 } else { 100 };
+    let (is_over, kills, process) =
+        (AtomicBool::new(false), AtomicU32::new(0), AtomicU32::new(hub.id()));
+    let (mut documents, mut revision) = (Documents::default(), None);
+    let (mut right, mut refused) = (0, 0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let begin = Instant::now();
+            for number in 0.. {
+                if is_over.load(Ordering::Relaxed) {
+                    return;
+                }
+                if kill_processes(process.load(Ordering::Relaxed)) {
+                    kills.fetch_add(1, Ordering::Relaxed);
+                }
+                // For half of the time no process lives long enough to map all documents.
+                let is_calm = (begin.elapsed().as_millis() / 400).is_multiple_of(2);
+                let pause = if is_calm { 30 + number * 37 % 170 } else { 0 };
+                thread::sleep(Duration::from_millis(pause));
+            }
+        });
+        let _stop = Stop(&is_over);
+        for round in 0.. {
+            if kills.load(Ordering::Relaxed) >= most_kills && right >= 10 && refused >= 3 {
+                break;
+            }
+            assert!(round < 3_000, "{kills:?} kills, {right} results, {refused} refused requests");
+            if round % 6 == 0 {
+                // All rows are computed again.
+                let design = totals::design(round, revision.as_deref());
+                let (status, told) = anna.ask("PUT", "notes/_design/d", &design);
+                assert_eq!(status, 201, "{told}");
+                revision = told["rev"].as_str().map(str::to_owned);
+            }
+            documents.write(&anna, if round == 0 { 300 } else { 20 });
+            if round == 6 || round % 24 == 18 {
+                let mut asking = anna.begin("notes/_design/d/_view/totals");
+                thread::sleep(Duration::from_millis(5 + round));
+                hub.again(&place, "hub", || {});
+                process.store(hub.id(), Ordering::Relaxed);
+                let _ = asking.wait();
+            }
+            let query = totals::QUERIES[round as usize % totals::QUERIES.len()];
+            let path = format!("notes/_design/d/_view/totals?{query}");
+            let (status, told) = anna.ask("GET", &path, &json!({}));
+            match status {
+                200 => {
+                    assert_eq!(told["rows"], documents.rows(query), "{query} in round {round}");
+                    right += 1;
+                }
+                500 => {
+                    assert_eq!(told["error"], "os_process_error", "{told}");
+                    refused += 1;
+                }
+                other => panic!("{other} {told}"),
+            }
+        }
+    });
+    println!("{kills:?} kills, {right} results, {refused} refused requests");
+    // A refused update is tried again after a change.
+    documents.write(&anna, 20);
+    for query in totals::QUERIES {
+        let path = format!("notes/_design/d/_view/totals?{query}");
+        let (status, told) = anna.ask("GET", &path, &json!({}));
+        assert_eq!((status, &told["rows"]), (200, &documents.rows(query)), "{query}");
+    }
+}
+
+/// Ends a thread when a test ends or fails.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }

@@ -17,7 +17,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use feedsync_couch::{DatabaseName, Json};
-use feedsync_store::{Collection, CollectionName, Database, Databases, StoreError};
+use feedsync_store::{Collection, CollectionName, Database, Databases, NewDatabase, StoreError};
 
 use crate::database_owner::{COLLECTION_MEMBER, DatabaseOwner, bridged_feed_id};
 use crate::documents::validation::Author;
@@ -123,7 +123,8 @@ impl Endpoint {
         let databases = self.databases();
         let security = collection.bridge_security();
         self.drop_orphan(&database, &collection).await?;
-        let made = databases.create_database(&database, Some(security)).await?;
+        let made =
+            databases.create_database(&database, NewDatabase::with_security(security)).await?;
         let there = match made {
             Some(_) => None,
             None => databases.database(&database).await?,

@@ -22,6 +22,7 @@ mod views;
 use feedsync_couch::DatabaseName;
 
 use crate::error::StoreError;
+use crate::name::UserId;
 use crate::order::{ChangeNumber, Epoch, Moment};
 
 pub use contract::{Databases, DatabasesExt};
@@ -47,8 +48,8 @@ pub use reading::{
 };
 #[cfg(feature = "queries")]
 pub use views::{
-    DocumentRows, MAX_ROW_LEVEL, MAX_VIEWS, NodeContent, RowLimit, StoredViews, ViewNode, ViewPage,
-    ViewRow, ViewState, ViewsId, ViewsSignature, ViewsUpdate,
+    DocumentRows, MAX_ROW_LEVEL, MAX_VIEWS, NodeContent, RangesLimit, RowLimit, StoredViews,
+    ViewNode, ViewPage, ViewRanges, ViewRow, ViewState, ViewsId, ViewsSignature, ViewsUpdate,
 };
 
 /// Default number of revisions of a path that are stored.
@@ -89,6 +90,24 @@ pub struct Database {
     pub dropped: Option<Dropped>,
 }
 
+/// Properties that a database has from its creation on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NewDatabase {
+    /// Its access rules (`_security`), as JSON.
+    pub security: Option<String>,
+    /// Whether ended revisions are kept.
+    pub history: History,
+    /// The user to whom it is charged.
+    pub owner: Option<UserId>,
+}
+
+impl NewDatabase {
+    /// A database with access rules, without a history and an owner.
+    pub fn with_security(security: String) -> Self {
+        Self { security: Some(security), ..Self::default() }
+    }
+}
+
 /// A change of a database's settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DatabaseChange {
@@ -113,11 +132,11 @@ impl Database {
     /// The metadata of a database that is created now.
     pub(crate) fn created(
         name: DatabaseName,
-        security: Option<String>,
+        NewDatabase { security, history, .. }: NewDatabase,
         epoch: Epoch,
         now: Moment,
     ) -> Self {
-        Self {
+        let mut database = Self {
             name,
             epoch,
             created: now,
@@ -133,7 +152,9 @@ impl Database {
             history: History::Off,
             past: HistoryState::default(),
             dropped: None,
-        }
+        };
+        database.keep(history, now);
+        database
     }
 
     /// Fails if the epoch is not that of this database: the caller means another database of the same name.

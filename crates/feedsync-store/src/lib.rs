@@ -115,15 +115,15 @@ pub use database::{
     Database, DatabaseChange, Databases, DatabasesExt, DecideDocuments, DocumentChanges,
     DocumentEntry, DocumentPage, DocumentRange, DocumentRequest, DocumentWrite, DocumentsSnapshot,
     Dropped, EndedPosition, EndedRevision, HISTORY_SECONDS, History, HistoryState, Kind,
-    LoadedDocument, LocalDocument, MAX_COUNTED, MAX_KIND_BYTES, PastDocument, PastDocuments,
-    PastPage, PastRange, PastRevision, Queries, REVISIONS_KEPT, SelectBodies, SkipKind, StoredBody,
-    StoredDocument, WriteOrigin,
+    LoadedDocument, LocalDocument, MAX_COUNTED, MAX_KIND_BYTES, NewDatabase, PastDocument,
+    PastDocuments, PastPage, PastRange, PastRevision, Queries, REVISIONS_KEPT, SelectBodies,
+    SkipKind, StoredBody, StoredDocument, WriteOrigin,
 };
 #[cfg(feature = "queries")]
 pub use database::{
     DocumentRows, IndexId, IndexPage, IndexRange, Indexes, MAX_INDEXES, MAX_ROW_LEVEL, MAX_VIEWS,
-    NodeContent, RowLimit, StoredIndex, StoredViews, ViewNode, ViewPage, ViewRow, ViewState,
-    ViewsId, ViewsSignature, ViewsUpdate,
+    NodeContent, RangesLimit, RowLimit, StoredIndex, StoredViews, ViewNode, ViewPage, ViewRanges,
+    ViewRow, ViewState, ViewsId, ViewsSignature, ViewsUpdate,
 };
 pub use decision::{Decide, Entry, Put, Snapshot, Write};
 pub use environment::{Environment, SystemEnvironment};

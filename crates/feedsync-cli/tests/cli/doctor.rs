@@ -124,7 +124,11 @@ fn database_that_keeps_a_collection_from_being_opened_is_a_fault() {
     runtime.block_on(async {
         let environment = Arc::new(SystemEnvironment);
         let store = SqliteStore::open(&place.path("desk"), environment).unwrap();
-        store.create_database(&"notes".parse().unwrap(), None).await.unwrap().unwrap();
+        store
+            .create_database(&"notes".parse().unwrap(), Default::default())
+            .await
+            .unwrap()
+            .unwrap();
     });
     let run = desk.run(&["store", "doctor", "--json"]);
     let report = serde_json::from_str(&run.out).unwrap();

@@ -39,7 +39,7 @@ impl StoredReader {
     ) -> Result<ReaderJoin, ReaderJoinError> {
         let databases = endpoint.databases();
         let writer = endpoint.documents_writer(Author::SERVER);
-        databases.create_database(name, None).await?;
+        databases.create_database(name, Default::default()).await?;
         let database = databases.database(name).await?;
         let database = database.ok_or_else(|| StoreError::NoDatabase(name.clone()))?;
         let mut done = ReaderJoin::default();

@@ -82,7 +82,7 @@ impl Replica for StoredDatabase {
     async fn open(&self, creates: bool) -> Result<String, ReplicationError> {
         if creates {
             // A database that exists already is fine.
-            self.databases.create_database(&self.name, None).await?;
+            self.databases.create_database(&self.name, Default::default()).await?;
         }
         let database = self.database().await?;
         self.opened.get_or_init(async || database).await;

@@ -51,7 +51,7 @@ impl Shelf {
         let environment = Arc::new(TestEnvironment::new(seed));
         let name = EndpointName::new(&format!("hub{seed}")).unwrap();
         let shelf = Self::over(MemoryStore::new(&name, Arc::clone(&environment) as _), environment);
-        shelf.endpoint.databases().create_database(&notes(), None).await.unwrap();
+        shelf.endpoint.databases().create_database(&notes(), Default::default()).await.unwrap();
         shelf
     }
 

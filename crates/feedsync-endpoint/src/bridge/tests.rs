@@ -276,7 +276,7 @@ async fn documents_above_the_limit_wait_for_room() {
 async fn a_database_of_somebody_else_is_not_taken() {
     let house = House::new().await;
     let databases = house.endpoint.databases();
-    databases.create_database(&"others".parse().unwrap(), None).await.unwrap();
+    databases.create_database(&"others".parse().unwrap(), Default::default()).await.unwrap();
     let others = CollectionName::new("others").unwrap();
     make(&house.endpoint, &others).await;
     let taken = house.endpoint.open_as_database(&others).await;
@@ -296,7 +296,11 @@ async fn a_collection_is_not_opened_where_another_database_has_its_name() {
     let house = House::new().await;
     let (endpoint, databases) = (&house.endpoint, house.endpoint.databases());
     let [others, plans] = ["others", "plans"].map(|name| CollectionName::new(name).unwrap());
-    let made = databases.create_database(&"others".parse().unwrap(), None).await.unwrap().unwrap();
+    let made = databases
+        .create_database(&"others".parse().unwrap(), Default::default())
+        .await
+        .unwrap()
+        .unwrap();
     let settings = BTreeMap::from([("documents".to_owned(), "true".to_owned())]);
     let new = |name: &CollectionName, settings: &BTreeMap<String, String>| NewCollection {
         name: name.clone(),

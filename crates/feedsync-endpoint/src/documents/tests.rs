@@ -37,7 +37,7 @@ impl Room {
         let endpoint = Endpoint::new(store, Arc::new(SystemEnvironment));
         let databases = endpoint.databases();
         let name = "notes".parse().unwrap();
-        wait(databases.create_database(&name, None)).unwrap();
+        wait(databases.create_database(&name, Default::default())).unwrap();
         Self { endpoint, databases, name }
     }
 
@@ -281,7 +281,7 @@ fn mostly_superseded_database_is_compacted_automatically() {
     let databases = endpoint.databases();
     let room = |name: &str| {
         let name: DatabaseName = name.parse().unwrap();
-        wait(databases.create_database(&name, None)).unwrap();
+        wait(databases.create_database(&name, Default::default())).unwrap();
         Room { endpoint: endpoint.clone(), databases: Arc::clone(&databases), name }
     };
     let rooms = [room("large"), room("small")];

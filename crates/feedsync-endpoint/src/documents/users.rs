@@ -21,7 +21,7 @@ impl Endpoint {
     /// Creates the database of users if it does not exist.
     pub async fn create_users_database(&self) -> Result<(), StoreError> {
         let name = users_database();
-        self.databases().create_database(&name, None).await.map(drop)
+        self.databases().create_database(&name, Default::default()).await.map(drop)
     }
 
     /// Returns the roles in the document of a user. There are none without a document.

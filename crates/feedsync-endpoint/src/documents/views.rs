@@ -19,7 +19,8 @@ use feedsync_couch::view::{DesignViews, PositionRange, Reduction};
 use feedsync_couch::{DatabaseName, DocumentId, Refusal, RefusalKind};
 use feedsync_formats::json::Node;
 use feedsync_store::{
-    Databases, MAX_VIEWS, RowLimit, StoredViews, ViewPage, ViewState, ViewsSignature,
+    Databases, MAX_VIEWS, RangesLimit, RowLimit, StoredViews, ViewPage, ViewRanges, ViewState,
+    ViewsSignature,
 };
 
 use super::functions::{DesignFunctions, DesignSource};
@@ -119,6 +120,18 @@ impl Views {
     ) -> Result<Option<ViewPage>, DocumentsError> {
         let state = ViewState { views: stored.id, view, reached: None };
         Ok(self.databases.view_rows(&self.database, state, range, limit).await?)
+    }
+
+    /// All rows of each of the first of several ranges, of as many as fit into the limit, whichever change they follow.
+    pub async fn ranges(
+        &self,
+        stored: &StoredViews,
+        view: u32,
+        ranges: Vec<PositionRange>,
+        limit: RangesLimit,
+    ) -> Result<Option<ViewRanges>, DocumentsError> {
+        let state = ViewState { views: stored.id, view, reached: None };
+        Ok(self.databases.view_ranges(&self.database, state, ranges, limit).await?)
     }
 
     /// Drops the rows of versions that no design document of the database has.

@@ -13,8 +13,8 @@ use feedsync_endpoint::bridge::names_collection;
 use feedsync_endpoint::documents::{Edits, purge_documents, sequence};
 use feedsync_endpoint::{is_name_allowed, is_reserved};
 use feedsync_store::{
-    CollectionName, Database, DatabaseChange, Dropped, HISTORY_SECONDS, History, REVISIONS_KEPT,
-    Role,
+    CollectionName, Database, DatabaseChange, Dropped, HISTORY_SECONDS, History, NewDatabase,
+    REVISIONS_KEPT, Role,
 };
 use http::{Method, StatusCode};
 
@@ -71,13 +71,11 @@ async fn create(asked: &CouchRequest, name: &DatabaseName) -> Result<Response, F
         let reason = "Partitioned databases are not supported here.";
         return Err(RefusalKind::NotImplemented.with_reason(reason).into());
     }
-    create_for(&asked.hub, &asked.principal, name).await?;
-    if asked.is_own_vault(name)
-        && let Some(made) = asked.databases.database(name).await?
-    {
-        let history = History::Kept { seconds: HISTORY_SECONDS };
-        asked.hub.endpoint.set_history(&made, history).await?;
-    }
+    let history = match asked.is_own_vault(name) {
+        true => History::Kept { seconds: HISTORY_SECONDS },
+        false => History::Off,
+    };
+    create_for(&asked.hub, &asked.principal, name, history).await?;
     Ok(asked.located(done(StatusCode::CREATED), &Resource::path_of_database(name)))
 }
 
@@ -86,6 +84,7 @@ pub(super) async fn create_for(
     hub: &Hub,
     principal: &Principal,
     name: &DatabaseName,
+    history: History,
 ) -> Result<(), Failure> {
     let databases = hub.endpoint.databases();
     // Serializes counting and creating on this node.
@@ -96,12 +95,12 @@ pub(super) async fn create_for(
         quotas::databases(hub, principal).await?;
     }
     let security = initial_security(name, principal);
-    if !is_free || databases.create_database(name, security).await?.is_none() {
+    let reader = quotas::bounded(principal).and(principal.reader());
+    let owner = reader.map(|reader| reader.id.clone());
+    let new = NewDatabase { security, history, owner };
+    if !is_free || databases.create_database(name, new).await?.is_none() {
         let reason = "The database could not be created, the file already exists.";
         return Err(RefusalKind::FileExists.with_reason(reason).into());
-    }
-    if let Some(reader) = quotas::bounded(principal).and(principal.reader()) {
-        databases.charge(name, &reader.id).await?;
     }
     Ok(())
 }

@@ -79,7 +79,7 @@ mod tests {
             Arc::new(MemoryStore::new(&hub, Arc::new(SystemEnvironment)));
         let (builds, name): (_, DatabaseName) = (IndexBuilds::default(), "notes".parse().unwrap());
         assert!(matches!(builds.wait(&databases, &name).await, Err(StoreError::NoDatabase(_))));
-        databases.create_database(&name, None).await.unwrap().unwrap();
+        databases.create_database(&name, Default::default()).await.unwrap().unwrap();
         builds.wait(&databases, &name).await.unwrap();
     }
 }

@@ -181,7 +181,7 @@ mod tests {
             let endpoint = Endpoint::new(store, Arc::new(SystemEnvironment));
             let databases = endpoint.databases();
             let name = "notes".parse().unwrap();
-            wait(databases.create_database(&name, None)).unwrap();
+            wait(databases.create_database(&name, Default::default())).unwrap();
             Self { endpoint, databases, name, known: KnownRevisions::of_at_least(3) }
         }
 
@@ -218,7 +218,7 @@ mod tests {
                 }
                 Act::Again => {
                     wait(self.databases.drop_database(&self.name, self.database().epoch)).unwrap();
-                    wait(self.databases.create_database(&self.name, None)).unwrap();
+                    wait(self.databases.create_database(&self.name, Default::default())).unwrap();
                 }
             }
         }

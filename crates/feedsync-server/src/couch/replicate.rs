@@ -12,7 +12,7 @@ use feedsync_couch::replicate::{ReplicateCommand, ReplicateRequest, ReplicationS
 use feedsync_couch::replication::{UpdateSequence, replication_id};
 use feedsync_couch::{Refusal, RefusalKind};
 use feedsync_endpoint::documents::replication::{ReplicationJob, ReplicationOutcome, Replicator};
-use feedsync_store::Moment;
+use feedsync_store::{History, Moment};
 use http::{Method, StatusCode};
 use serde_json::{Value, json as value};
 use tokio::sync::watch;
@@ -162,7 +162,7 @@ async fn open(
         return Ok(());
     }
     if creates {
-        return database::create_for(hub, principal, name).await;
+        return database::create_for(hub, principal, name, History::Off).await;
     }
     let reason = format!("could not open {name}");
     Err(RefusalKind::DatabaseNotFound.with_reason(reason).into())

@@ -1,7 +1,7 @@
 //! Databases of users: one for each, which is created when it is first used.
 
 use feedsync_couch::{DatabaseName, hexadecimal_bytes, security_of};
-use feedsync_store::{Database, UserName};
+use feedsync_store::{Database, History, NewDatabase, UserName};
 
 use super::{CouchRequest, Failure};
 use crate::access::{Principal, quotas};
@@ -28,8 +28,12 @@ impl CouchRequest {
         if self.databases.database(name).await?.is_none() {
             quotas::databases(&self.hub, &self.principal).await?;
         }
-        self.databases.create_database(name, Some(security_of(owner.as_str()))).await?;
-        self.databases.charge(name, &user.id).await?;
+        let new = NewDatabase {
+            security: Some(security_of(owner.as_str())),
+            history: History::Off,
+            owner: Some(user.id),
+        };
+        self.databases.create_database(name, new).await?;
         Ok(self.databases.database(name).await?)
     }
 }

@@ -280,7 +280,7 @@ pub(crate) fn path(address: &str) -> &str {
 /// Adds a document to a database, which is created if it does not exist.
 pub(crate) async fn add_document(endpoint: &Endpoint, name: &str, text: &str) {
     let (databases, name) = (endpoint.databases(), name.parse().unwrap());
-    databases.create_database(&name, None).await.unwrap();
+    databases.create_database(&name, Default::default()).await.unwrap();
     let database = databases.database(&name).await.unwrap().unwrap();
     let sent = Submission::read(Json::read(text.into()).unwrap().root()).unwrap();
     let document = NewDocument { id: sent.id.clone().unwrap(), sent, followed: BTreeMap::new() };

@@ -22,8 +22,8 @@ pub use self::uses::{Use, named};
 use super::{Constructor, TestEnvironment, wait};
 use crate::{
     ChangeNumber, Database, DatabaseChange, Databases, EndpointName, Environment as _, Epoch,
-    LocalDocument, MemoryStore, Moment, PastDocuments as _, REVISIONS_KEPT, SelectBodies,
-    StoreError, StoredBody, StoredDocument,
+    History, LocalDocument, MemoryStore, Moment, NewDatabase, PastDocuments as _, REVISIONS_KEPT,
+    SelectBodies, StoreError, StoredBody, StoredDocument, UserId,
 };
 
 /// Any sequence of operations on databases has the same results as on the memory store.
@@ -74,7 +74,7 @@ pub fn decisions_about_a_database_never_apply_to_a_later_one_of_the_same_name(
     let fixture = open(Arc::new(TestEnvironment::new(7)));
     let store = &*fixture.store;
     let (name, id) = (named(0), "place".parse().expect("an id"));
-    let create = || wait(store.create_database(&name, None)).expect("it is made");
+    let create = || wait(store.create_database(&name, Default::default())).expect("it is made");
     let document =
         |revision: u64| LocalDocument { revision, body: format!("{{\"r\":{revision}}}") };
     let put = |epoch: Epoch, document: Option<LocalDocument>| {
@@ -120,6 +120,25 @@ pub fn decisions_about_a_database_never_apply_to_a_later_one_of_the_same_name(
     assert_eq!(read(), None);
 }
 
+/// A database has its access rules, its history and its owner from its creation on. Another creation of the name changes
+/// nothing.
+pub fn a_database_is_created_with_its_history_and_its_owner(
+    open: Constructor<impl Databases + ?Sized>,
+) {
+    let fixture = open(Arc::new(TestEnvironment::new(7)));
+    let store = &*fixture.store;
+    let (name, owner) = (named(0), UserId::new("a1").expect("an id"));
+    let (security, history) = (Some("{}".to_owned()), History::Kept { seconds: 60 });
+    let new = NewDatabase { security: security.clone(), history, owner: Some(owner.clone()) };
+    let create = |new| wait(store.create_database(&name, new)).expect("it can be created");
+    let made = create(new).expect("a database");
+    assert_eq!((&made.security, made.history), (&security, history));
+    assert_eq!(made.past.since, Some(made.created));
+    assert_eq!(create(NewDatabase::default()), None);
+    assert_eq!(wait(store.database(&name)).expect("it can be read"), Some(made));
+    assert_eq!(wait(store.charged(&name)).expect("it can be read"), Some(owner));
+}
+
 /// The sweep removes more attachments than one read examines, from several databases, one of which is
 /// dropped; recent ones stay.
 pub fn attachments_that_nothing_names_go_from_all_databases(
@@ -130,7 +149,9 @@ pub fn attachments_that_nothing_names_go_from_all_databases(
     let store = &*fixture.store;
     let names = [0, 1, 2].map(named);
     for name in &names {
-        wait(store.create_database(name, None)).expect("it is made").expect("a database");
+        wait(store.create_database(name, Default::default()))
+            .expect("it is made")
+            .expect("a database");
     }
     let digest = |number: u32| AttachmentDigest::of(&number.to_be_bytes());
     let put = |name: &DatabaseName, number: u32| {
@@ -155,8 +176,9 @@ pub fn attachments_that_nothing_names_go_from_all_databases(
     assert!(wait(store.sweep_attachments(Some(&names[1]), Moment::MAX)).is_err());
     let old = environment.now();
     environment.set(Moment::from_micros(old.micros() + 1));
-    let young =
-        wait(store.create_database(&names[1], None)).expect("it is made").expect("a database");
+    let young = wait(store.create_database(&names[1], Default::default()))
+        .expect("it is made")
+        .expect("a database");
     put(&names[0], 7);
     put(&names[1], 8);
     let sweep = |of: Option<&DatabaseName>, before: Moment| {

@@ -13,8 +13,8 @@ use super::samples::{create, id, item, named, open, put, version, write};
 use super::{Constructor, wait};
 use crate::{
     Append, CollectionChange, CreationContext, Databases, Expected, Grant, GrantFilter,
-    LocalDocument, MemoryStore, NewCollection, NewGeneration, NewSnapshot, PRIVATE_TO, People,
-    Role, Store, StoreError, Usage, User, UserId, Write,
+    LocalDocument, MemoryStore, NewCollection, NewDatabase, NewGeneration, NewSnapshot, PRIVATE_TO,
+    People, Role, Store, StoreError, Usage, User, UserId, Write,
 };
 
 fn database(text: &str) -> DatabaseName {
@@ -40,7 +40,8 @@ pub fn a_later_user_of_the_same_name_inherits_nothing(
     let anna = user("anna", false);
     let own = r#"{"admins":{"names":["anna"]},"members":{"names":["anna"]}}"#;
     for (of, said) in [("own", own), ("both", r#"{"members":{"names":["anna","root","carl"]}}"#)] {
-        wait(databases.create_database(&database(of), Some(said.to_owned()))).unwrap();
+        wait(databases.create_database(&database(of), NewDatabase::with_security(said.to_owned())))
+            .unwrap();
     }
     let settings = BTreeMap::from([(PRIVATE_TO.to_owned(), anna.id.to_string())]);
     let new = |name: &str, settings| NewCollection {
@@ -119,7 +120,9 @@ pub fn bytes_and_documents_of_a_user_are_counted(constructor: Constructor<impl S
     write(store, &others.name, &["a"], vec![put(item("a", "A", 1))]).unwrap();
     let grant = Grant { user: name("anna"), collection: others.name.clone(), role: Role::Owner };
     wait(store.grant(grant)).unwrap();
-    let unbridged = wait(databases.create_database(&database("plans"), Some("{}".to_owned())));
+    let unbridged = wait(
+        databases.create_database(&database("plans"), NewDatabase::with_security("{}".to_owned())),
+    );
     let epoch = unbridged.unwrap().unwrap().epoch;
     assert_eq!(
         (wait(store.collection_charged_to(&others.name)).unwrap(), used()),
@@ -154,7 +157,9 @@ pub fn bytes_and_documents_of_a_user_are_counted(constructor: Constructor<impl S
 
     let security = plans.bridge_security();
     let bridged = database("plans");
-    let made = wait(databases.create_database(&bridged, Some(security.clone()))).unwrap();
+    let made =
+        wait(databases.create_database(&bridged, NewDatabase::with_security(security.clone())))
+            .unwrap();
     let epoch = made.unwrap().epoch;
     expected.database_bytes = security.len() as u64;
     assert_eq!(used(), expected);
@@ -199,7 +204,12 @@ pub fn a_bridged_database_follows_its_collection(constructor: Constructor<impl S
     let databases = store;
     let is_there = |of: &str| wait(databases.database(&database(of))).unwrap().is_some();
     let make = |of: &str, said: Option<String>| {
-        wait(databases.create_database(&database(of), said)).unwrap().is_some()
+        wait(databases.create_database(
+            &database(of),
+            NewDatabase { security: said, ..NewDatabase::default() },
+        ))
+        .unwrap()
+        .is_some()
     };
     let rename = |from: &str, to: &str| {
         let change = CollectionChange { name: Some(named(to)), ..CollectionChange::default() };

@@ -186,6 +186,7 @@ macro_rules! database_tests {
         $crate::conformance_cases!($constructor;
             databases: [
                 any_use_of_databases_gives_what_the_memory_store_gives
+                a_database_is_created_with_its_history_and_its_owner
                 attachments_that_nothing_names_go_from_all_databases
                 decisions_about_a_database_never_apply_to_a_later_one_of_the_same_name
             ]
@@ -194,6 +195,7 @@ macro_rules! database_tests {
                 other_reads_do_not_see_the_history
                 ended_revisions_are_listed_newest_first
                 a_history_that_is_switched_off_is_removed
+                the_oldest_known_moment_follows_a_clock_that_is_set_back
             ]
         );
     };

@@ -8,7 +8,8 @@ use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
 
 use super::{
     Database, DatabaseChange, DecideDocuments, DocumentChanges, DocumentPage, DocumentRange,
-    DocumentRequest, DocumentWrite, DocumentsSnapshot, LocalDocument, SelectBodies, SkipKind,
+    DocumentRequest, DocumentWrite, DocumentsSnapshot, LocalDocument, NewDatabase, SelectBodies,
+    SkipKind,
 };
 use super::{PastDocuments, Queries};
 use crate::error::StoreError;
@@ -47,12 +48,12 @@ pub trait Databases: Queries + PastDocuments + Send + Sync + 'static {
     /// A database, if there is one of this name.
     async fn database(&self, name: &DatabaseName) -> Result<Option<Database>, StoreError>;
 
-    /// Creates a database with its access rules; `None` if one of this name exists. Of several concurrent
-    /// calls for one name, one succeeds.
+    /// Creates a database with its access rules, its history and its owner, in one step; `None` if one of this name exists.
+    /// Of several concurrent calls for one name, one succeeds.
     async fn create_database(
         &self,
         name: &DatabaseName,
-        security: Option<String>,
+        new: NewDatabase,
     ) -> Result<Option<Database>, StoreError>;
 
     /// Charges a database to a user from now on.

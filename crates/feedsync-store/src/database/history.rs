@@ -160,6 +160,10 @@ pub enum PastPage {
 /// that are older than the history count as always there. The oldest known moment is when the history was switched on, or
 /// up to which it expired.
 ///
+/// **Clocks.** A clock that was wrong may leave an oldest known moment that is more than [`MAX_AHEAD`](crate::MAX_AHEAD) ahead. The
+/// next write or expiry sets it to the moment just before its own. Otherwise no state could be read until the clock reaches that
+/// moment, and each expiry would remove everything that ended before it.
+///
 /// **Reads.** Only the methods of this trait see ended revisions whose bodies a tree does not name. For all others, a
 /// write, the maximum number of revisions or a compaction has removed them. Attachments that they name stay.
 ///
@@ -297,9 +301,13 @@ impl Database {
         self.history != History::Off
     }
 
-    /// The moment of a write that is made now, if a history is kept.
+    /// The moment of a write that is made now, if a history is kept. If the oldest known moment is ahead of the clock, it becomes
+    /// the one before the write.
     pub(crate) fn begin_write(&mut self, now: Moment) -> Option<Moment> {
         let moment = self.keeps_history().then(|| self.past.last.followed_at(now))?;
+        if self.past.since.is_some_and(|since| since.is_ahead_of(now)) {
+            self.past.since = Some(moment.previous());
+        }
         self.past.last = moment;
         Some(moment)
     }
@@ -337,7 +345,10 @@ impl Database {
     }
 
     /// Raises the oldest known moment; returns the moment up to which ended revisions are removed.
-    pub(crate) fn expire(&mut self, ended_before: Moment) -> Moment {
+    pub(crate) fn expire(&mut self, ended_before: Moment, now: Moment) -> Moment {
+        if self.past.since.is_some_and(|since| since.is_ahead_of(now)) {
+            self.begin_write(now);
+        }
         match &mut self.past.since {
             None => Moment::MAX,
             Some(since) => {

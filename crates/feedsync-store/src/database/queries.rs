@@ -9,8 +9,8 @@ use feedsync_couch::view::PositionRange;
 
 #[cfg(feature = "queries")]
 use super::{
-    IndexPage, IndexRange, Indexes, NodeContent, RowLimit, SelectBodies, StoredViews, ViewNode,
-    ViewPage, ViewState, ViewsSignature, ViewsUpdate,
+    IndexPage, IndexRange, Indexes, NodeContent, RangesLimit, RowLimit, SelectBodies, StoredViews,
+    ViewNode, ViewPage, ViewRanges, ViewState, ViewsSignature, ViewsUpdate,
 };
 #[cfg(feature = "queries")]
 use crate::error::StoreError;
@@ -63,6 +63,16 @@ pub trait Queries: Send + Sync + 'static {
         range: PositionRange,
         limit: RowLimit,
     ) -> Result<Option<ViewPage>, StoreError>;
+
+    /// Rows of several ranges of a view, which are read at one moment; `None` if it is not in this state. The result has the first
+    /// ranges, as many as completely fit into the limit, possibly none.
+    async fn view_ranges(
+        &self,
+        name: &DatabaseName,
+        view: ViewState,
+        ranges: Vec<PositionRange>,
+        limit: RangesLimit,
+    ) -> Result<Option<ViewRanges>, StoreError>;
 
     /// The first nodes of a level that begin in a range, up to a maximum number; `None` if the view is not in this
     /// state.

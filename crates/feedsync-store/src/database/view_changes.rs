@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{DocumentRows, MAX_ROW_LEVEL, RowLimit, ViewRow, ViewsUpdate};
+use super::{DocumentRows, MAX_ROW_LEVEL, RangesLimit, RowLimit, ViewRow, ViewsUpdate};
 use crate::error::StoreError;
 
 /// The rows of a view that an update changes, in the order of their positions.
@@ -147,5 +147,50 @@ impl RowBudget {
             self.bytes = left;
         }
         is_taken
+    }
+}
+
+/// Rows of ranges that are read one after the other.
+pub(crate) struct RangeReader {
+    limit: RangesLimit,
+    /// The ranges that were read completely.
+    done: Vec<Vec<ViewRow>>,
+    current: Vec<ViewRow>,
+}
+
+impl RangeReader {
+    pub(crate) fn new(limit: RangesLimit) -> Self {
+        Self { limit, done: Vec::new(), current: Vec::new() }
+    }
+
+    /// Number of rows of a range to read: one more than may be taken.
+    pub(crate) fn most_of_range(&self) -> usize {
+        self.limit.most_of_range.min(self.limit.most).saturating_add(1)
+    }
+
+    /// Takes a row of a range of a number; returns `false` if it does not fit.
+    pub(crate) fn take(&mut self, range: usize, row: ViewRow) -> bool {
+        self.end_before(range);
+        let size = (row.key.len() + row.value.len()) as u64;
+        let Some(left) = self.limit.most_bytes.checked_sub(size) else { return false };
+        if self.limit.most == 0 || self.current.len() == self.limit.most_of_range {
+            return false;
+        }
+        self.limit.most -= 1;
+        self.limit.most_bytes = left;
+        self.current.push(row);
+        true
+    }
+
+    /// Notes that the ranges before this number were read completely.
+    pub(crate) fn end_before(&mut self, range: usize) {
+        while self.done.len() < range {
+            self.done.push(std::mem::take(&mut self.current));
+        }
+    }
+
+    /// The ranges that were read completely.
+    pub(crate) fn into_ranges(self) -> Vec<Vec<ViewRow>> {
+        self.done
     }
 }

@@ -113,6 +113,28 @@ pub struct RowLimit {
     pub most_bytes: u64,
 }
 
+/// Order and number of the rows of several ranges that are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RangesLimit {
+    /// Whether the order of the rows of each range is descending.
+    pub is_descending: bool,
+    /// Maximum number of rows of a range.
+    pub most_of_range: usize,
+    /// Maximum number of all rows.
+    pub most: usize,
+    /// Maximum size of all keys and values in bytes.
+    pub most_bytes: u64,
+}
+
+/// The rows of several ranges.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ViewRanges {
+    /// The database when the rows were read.
+    pub database: Database,
+    /// All rows of each of the first ranges, in the requested order.
+    pub ranges: Vec<Vec<ViewRow>>,
+}
+
 /// A page of rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ViewPage {

@@ -8,7 +8,7 @@ use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
 use super::ItemsOnly;
 use crate::database::{
     Database, DatabaseChange, Databases, DecideDocuments, DocumentChanges, DocumentPage,
-    DocumentRange, DocumentRequest, LocalDocument, SelectBodies, SkipKind,
+    DocumentRange, DocumentRequest, LocalDocument, NewDatabase, SelectBodies, SkipKind,
 };
 use crate::error::StoreError;
 use crate::name::UserId;
@@ -37,7 +37,7 @@ impl<S: ItemsOnly> Databases for S {
     async fn create_database(
         &self,
         _: &DatabaseName,
-        _: Option<String>,
+        _: NewDatabase,
     ) -> Result<Option<Database>, StoreError> {
         Err(StoreError::Unsupported("databases"))
     }

@@ -7,8 +7,8 @@ use feedsync_couch::view::PositionRange;
 use super::ItemsOnly;
 use super::databases::none;
 use crate::database::{
-    IndexPage, IndexRange, Indexes, NodeContent, Queries, RowLimit, SelectBodies, StoredViews,
-    ViewNode, ViewPage, ViewState, ViewsSignature, ViewsUpdate,
+    IndexPage, IndexRange, Indexes, NodeContent, Queries, RangesLimit, RowLimit, SelectBodies,
+    StoredViews, ViewNode, ViewPage, ViewRanges, ViewState, ViewsSignature, ViewsUpdate,
 };
 use crate::error::StoreError;
 
@@ -52,6 +52,16 @@ impl<S: ItemsOnly> Queries for S {
         _: PositionRange,
         _: RowLimit,
     ) -> Result<Option<ViewPage>, StoreError> {
+        Err(none(name))
+    }
+
+    async fn view_ranges(
+        &self,
+        name: &DatabaseName,
+        _: ViewState,
+        _: Vec<PositionRange>,
+        _: RangesLimit,
+    ) -> Result<Option<ViewRanges>, StoreError> {
         Err(none(name))
     }
 

@@ -19,8 +19,8 @@ use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
 use super::MemoryStore;
 use crate::database::{
     Database, DatabaseChange, Databases, DecideDocuments, DocumentChanges, DocumentPage,
-    DocumentRange, DocumentRequest, DocumentWrite, LocalDocument, MAX_COUNTED, SelectBodies,
-    SkipKind,
+    DocumentRange, DocumentRequest, DocumentWrite, LocalDocument, MAX_COUNTED, NewDatabase,
+    SelectBodies, SkipKind,
 };
 use crate::error::StoreError;
 use crate::name::UserId;
@@ -72,7 +72,7 @@ impl Databases for MemoryStore {
     async fn create_database(
         &self,
         name: &DatabaseName,
-        security: Option<String>,
+        new: NewDatabase,
     ) -> Result<Option<Database>, StoreError> {
         let mut state = self.state();
         if state.databases_by_name.contains_key(name) {
@@ -80,8 +80,10 @@ impl Databases for MemoryStore {
         }
         let epoch = state.begin_epoch(&*self.environment);
         let now = self.environment.now();
-        let database = Database::created(name.clone(), security, epoch, now);
-        state.databases_by_name.insert(name.clone(), DatabaseContents::new(database.clone()));
+        let owner = new.owner.clone();
+        let database = Database::created(name.clone(), new, epoch, now);
+        let contents = DatabaseContents { owner, ..DatabaseContents::new(database.clone()) };
+        state.databases_by_name.insert(name.clone(), contents);
         Ok(Some(database))
     }
 

@@ -69,6 +69,18 @@ pub(super) async fn owner(
     row.as_ref().map(|row| parsed(row, 0)).transpose()
 }
 
+/// Charges a database to a user from now on.
+pub(super) async fn charge_database(
+    transaction: &Transaction<'_>,
+    database: i64,
+    owner: &UserId,
+) -> Result<(), StoreError> {
+    let sql = "INSERT INTO database_owners (database, owner) VALUES ($1, $2)
+               ON CONFLICT (database) DO UPDATE SET owner = excluded.owner";
+    transaction.execute(sql, &[&database, &owner.as_str()]).await?;
+    Ok(())
+}
+
 /// Charges a collection to a user from now on.
 pub(super) async fn charge(
     transaction: &Transaction<'_>,

@@ -43,7 +43,7 @@ use self::rows::{BY_NAME_SETTLED, LOCK, LOCK_SHARED};
 use super::{PostgresStore, charges, collections};
 use crate::database::{
     Database, DatabaseChange, Databases, DecideDocuments, DocumentChanges, DocumentPage,
-    DocumentRange, DocumentRequest, LocalDocument, SelectBodies, SkipKind,
+    DocumentRange, DocumentRequest, LocalDocument, NewDatabase, SelectBodies, SkipKind,
 };
 use crate::error::StoreError;
 use crate::name::UserId;
@@ -102,12 +102,11 @@ impl Databases for PostgresStore {
     async fn create_database(
         &self,
         name: &DatabaseName,
-        security: Option<String>,
+        new: NewDatabase,
     ) -> Result<Option<Database>, StoreError> {
         let name = name.clone();
         self.write(|transaction, node| {
-            async move { rows::create(transaction, &*node.environment, name, security).await }
-                .boxed()
+            async move { rows::create(transaction, &*node.environment, name, new).await }.boxed()
         })
         .await
     }
@@ -117,10 +116,7 @@ impl Databases for PostgresStore {
         self.write(move |transaction, _| {
             async move {
                 let database_row = rows::lock(transaction, LOCK_SHARED, &name).await?;
-                let sql = "INSERT INTO database_owners (database, owner) VALUES ($1, $2)
-                           ON CONFLICT (database) DO UPDATE SET owner = excluded.owner";
-                transaction.execute(sql, &[&database_row.id, &owner.as_str()]).await?;
-                Ok(())
+                charges::charge_database(transaction, database_row.id, &owner).await
             }
             .boxed()
         })

@@ -70,6 +70,17 @@ pub(super) fn owner(
     rows.next()?.map(|row| parsed(row, 0)).transpose()
 }
 
+/// Charges a database to a user from now on.
+pub(super) fn charge_database(
+    connection: &Connection,
+    database: i64,
+    owner: &UserId,
+) -> Result<(), StoreError> {
+    let sql = "INSERT OR REPLACE INTO database_owners (database, owner) VALUES (?1, ?2)";
+    connection.prepare_cached(sql)?.execute(params![database, owner.as_str()])?;
+    Ok(())
+}
+
 /// Charges a collection to a user from now on.
 pub(super) fn charge(
     connection: &Connection,

@@ -8,7 +8,6 @@ use async_trait::async_trait;
 #[cfg(feature = "queries")]
 use feedsync_couch::index::INDEX_VERSION;
 use feedsync_couch::{AttachmentDigest, DatabaseName, DocumentId, LocalId};
-use rusqlite::params;
 
 use super::database_reads::{ChangeRange, Page, by_id, changes, count_by_id, count_changes};
 use super::database_rows::{self, DatabaseRow, Finder};
@@ -20,8 +19,8 @@ use super::{SqliteStore, attachment_rows, charges, collections, local_documents}
 use crate::database::sweep::AttachmentKey;
 use crate::database::{
     Database, DatabaseChange, Databases, DecideDocuments, DocumentChanges, DocumentPage,
-    DocumentRange, DocumentRequest, DocumentWrite, LocalDocument, SelectBodies, SkipKind,
-    StoredDocument,
+    DocumentRange, DocumentRequest, DocumentWrite, LocalDocument, NewDatabase, SelectBodies,
+    SkipKind, StoredDocument,
 };
 use crate::error::StoreError;
 use crate::name::UserId;
@@ -66,7 +65,7 @@ impl Databases for SqliteStore {
     async fn create_database(
         &self,
         name: &DatabaseName,
-        security: Option<String>,
+        new: NewDatabase,
     ) -> Result<Option<Database>, StoreError> {
         let (name, environment) = (name.clone(), Arc::clone(&self.environment));
         self.writer
@@ -75,8 +74,15 @@ impl Databases for SqliteStore {
                     return Ok(None);
                 }
                 let epoch = collections::begin_epoch(connection, &*environment)?;
-                let database = Database::created(name, security, epoch, environment.now());
+                let owner = new.owner.clone();
+                let database = Database::created(name.clone(), new, epoch, environment.now());
                 database_rows::insert(connection, &database, INDEX_VERSION)?;
+                let mut row = database_rows::require(connection, &name)?;
+                row.database.clone_from(&database);
+                database_rows::write(connection, &row)?;
+                if let Some(owner) = &owner {
+                    charges::charge_database(connection, row.id, owner)?;
+                }
                 Ok(Some(database))
             })
             .await
@@ -87,12 +93,7 @@ impl Databases for SqliteStore {
         self.writer
             .run(move |connection| {
                 let database_row = database_rows::require(connection, &name)?;
-                let sql =
-                    "INSERT OR REPLACE INTO database_owners (database, owner) VALUES (?1, ?2)";
-                connection
-                    .prepare_cached(sql)?
-                    .execute(params![database_row.id, owner.as_str()])?;
-                Ok(())
+                charges::charge_database(connection, database_row.id, &owner)
             })
             .await
     }

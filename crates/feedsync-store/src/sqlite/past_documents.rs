@@ -127,9 +127,11 @@ impl PastDocuments for SqliteStore {
         ended_before: Moment,
         most: usize,
     ) -> Result<bool, StoreError> {
-        let name = name.clone();
+        let (name, environment) = (name.clone(), Arc::clone(&self.environment));
         self.writer
-            .run_without_growth(move |connection| expire(connection, &name, ended_before, most))
+            .run_without_growth(move |connection| {
+                expire(connection, &name, (ended_before, environment.now()), most)
+            })
             .await
     }
 }
@@ -240,7 +242,7 @@ fn latest(
 fn expire(
     connection: &Connection,
     name: &DatabaseName,
-    ended_before: Moment,
+    (ended_before, now): (Moment, Moment),
     most: usize,
 ) -> Result<bool, StoreError> {
     let mut database_row = database_rows::require(connection, name)?;
@@ -248,7 +250,7 @@ fn expire(
         return database_rows::drop(connection, database_row.id).map(|()| false);
     }
     let before = database_row.database.clone();
-    let through = database_row.database.expire(ended_before);
+    let through = database_row.database.expire(ended_before, now);
     let sql = concat!(
         "SELECT ",
         ended_columns!(),

@@ -6,8 +6,8 @@ use feedsync_couch::view::PositionRange;
 
 use super::{SqliteStore, database_rows, indexes, views};
 use crate::database::{
-    IndexPage, IndexRange, Indexes, NodeContent, Queries, RowLimit, SelectBodies, StoredViews,
-    ViewNode, ViewPage, ViewState, ViewsSignature, ViewsUpdate,
+    IndexPage, IndexRange, Indexes, NodeContent, Queries, RangesLimit, RowLimit, SelectBodies,
+    StoredViews, ViewNode, ViewPage, ViewRanges, ViewState, ViewsSignature, ViewsUpdate,
 };
 use crate::error::StoreError;
 
@@ -74,6 +74,19 @@ impl Queries for SqliteStore {
         let name = name.clone();
         self.readers
             .read(move |connection| views::rows(connection, &name, view, &range, limit))
+            .await
+    }
+
+    async fn view_ranges(
+        &self,
+        name: &DatabaseName,
+        view: ViewState,
+        ranges: Vec<PositionRange>,
+        limit: RangesLimit,
+    ) -> Result<Option<ViewRanges>, StoreError> {
+        let name = name.clone();
+        self.readers
+            .read(move |connection| views::ranges(connection, &name, view, &ranges, limit))
             .await
     }
 

@@ -57,7 +57,7 @@ fn store_of_items_is_a_store_without_users_logs_and_databases() {
     assert!(matches!(wait(store.log(&named("other"))), Err(StoreError::NoCollection(_))));
 
     let database = "notes".parse().unwrap();
-    let refused = wait(store.create_database(&database, None));
+    let refused = wait(store.create_database(&database, Default::default()));
     assert!(matches!(refused, Err(StoreError::Unsupported("databases"))), "{refused:?}");
     assert_eq!(wait(store.database(&database)).unwrap(), None);
     let refused = wait(store.count_changes(&database, Default::default()));

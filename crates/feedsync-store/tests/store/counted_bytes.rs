@@ -34,7 +34,7 @@ fn a_store_of_before_bytes_were_counted_counts_them() {
     let grant = Grant { user: anna.name.clone(), collection: named("notes"), role: Role::Owner };
     wait(store.grant(grant)).unwrap();
     let name = "papers".parse().unwrap();
-    let made = wait(store.create_database(&name, None)).unwrap().unwrap();
+    let made = wait(store.create_database(&name, Default::default())).unwrap().unwrap();
     let document = LocalDocument { revision: 1, body: "{\"a\":\"\u{e4}\"}".to_owned() };
     let id = "place".parse().unwrap();
     wait(store.put_local_document(&name, made.epoch, &id, Some(document))).unwrap();

@@ -33,7 +33,7 @@ pub(super) fn nodes(count: usize) -> (String, Vec<Arc<PostgresStore>>) {
     let url = Cluster::shared().database();
     let name = EndpointName::new("tester").unwrap();
     let first = wait(PostgresStore::init(&url, &name, Arc::new(SystemEnvironment))).unwrap();
-    wait(first.create_database(notes(), None)).unwrap().unwrap();
+    wait(first.create_database(notes(), Default::default())).unwrap().unwrap();
     let others = (1..count).map(|_| open(&url));
     let nodes = std::iter::once(first).chain(others).map(Arc::new).collect();
     (url.rsplit('=').next().unwrap().to_owned(), nodes)
@@ -237,7 +237,7 @@ fn any_id_is_kept_in_the_order_of_its_bytes() {
     let model =
         MemoryStore::new(&EndpointName::new("tester").unwrap(), Arc::new(TestEnvironment::new(1)));
     let model: Arc<dyn Databases> = Arc::new(model);
-    wait(model.create_database(notes(), None)).unwrap();
+    wait(model.create_database(notes(), Default::default())).unwrap();
     let random = |length: usize| -> String {
         let digits = (0..length).map(|_| {
             let number = SystemEnvironment.random() % 94 + 33;
@@ -369,7 +369,7 @@ fn large_database_is_read_and_dropped_in_pieces() {
     wait(store.drop_database(notes(), epoch(store))).unwrap();
     let gone = wait(store.document_changes(notes(), ChangeNumber::ZERO, 3, None, none(), u64::MAX));
     assert!(matches!(gone, Err(StoreError::NoDatabase(_))));
-    wait(store.create_database(notes(), None)).unwrap().unwrap();
+    wait(store.create_database(notes(), Default::default())).unwrap().unwrap();
     edit(store, &ids[..1], &kept("{}", &[]), &Kind::None);
     let mut pieces = 0;
     while wait(store.sweep_databases()).unwrap() {

@@ -177,7 +177,7 @@ fn documents_with_long_ids_and_keys_are_read_in_the_order_of_keys_and_ids() {
     let (_, nodes) = nodes(1);
     let name = EndpointName::new("tester").unwrap();
     let model = MemoryStore::new(&name, Arc::new(TestEnvironment::new(1)));
-    wait(model.create_database(notes(), None)).unwrap();
+    wait(model.create_database(notes(), Default::default())).unwrap();
     let random = |length: usize| -> String {
         let digit = |_| char::from(u8::try_from(SystemEnvironment.random() % 94 + 33).unwrap());
         (0..length).map(digit).collect()

@@ -40,7 +40,7 @@ fn a_schema_that_is_too_new_is_refused() {
     let name = url.rsplit('=').next().unwrap();
     // A sweep writes nothing if there is nothing to remove.
     let (documents, digest) = ("documents".parse().unwrap(), AttachmentDigest::of(b"swept"));
-    wait(store.create_database(&documents, None)).unwrap().unwrap();
+    wait(store.create_database(&documents, Default::default())).unwrap().unwrap();
     assert!(wait(store.put_attachment(&documents, &digest, b"swept".to_vec())).unwrap());
     cluster.sql(name, "UPDATE feedsync.schema SET version = 99");
     store_each(&open(&url).unwrap(), &named("notes"), &["a"]);
@@ -143,7 +143,7 @@ fn all_writes_of_databases(store: &PostgresStore) -> Vec<(&'static str, Result<(
     let put = store.put_attachment(&name, &digest, b"x".to_vec());
     let changed = store.change_database(&name, epoch, Default::default());
     vec![
-        ("create_database", wait(store.create_database(&name, None)).map(drop)),
+        ("create_database", wait(store.create_database(&name, Default::default())).map(drop)),
         ("drop_database", wait(store.drop_database(&name, epoch))),
         ("drop_and_keep", wait(store.drop_and_keep_database(&name, epoch, None)).map(drop)),
         ("undrop_database", wait(store.undrop_database(&name, epoch)).map(drop)),

@@ -28,7 +28,7 @@ fn database() -> DatabaseName {
 fn fill<S: Store>(store: &S, bytes: &[u8]) {
     let notes = create(store, "notes").name;
     wait(store.put_blob(bytes.to_vec())).unwrap();
-    wait(store.create_database(&database(), None)).unwrap().unwrap();
+    wait(store.create_database(&database(), Default::default())).unwrap().unwrap();
     let digest = AttachmentDigest::of(bytes);
     assert!(wait(store.put_attachment(&database(), &digest, bytes.to_vec())).unwrap());
     let append = Append {

@@ -87,7 +87,7 @@ fn cached_database_is_invalidated_by_any_commit() {
     let store = init(directory.path());
     let other = SqliteStore::open(directory.path(), environment()).unwrap();
     let name = "notes".parse().unwrap();
-    wait(store.create_database(&name, None)).unwrap().unwrap();
+    wait(store.create_database(&name, Default::default())).unwrap().unwrap();
     let read = || [&store, &other].map(|store| wait(store.database(&name)).unwrap());
     let epochs = || read().map(|it| it.unwrap().epoch);
     let first = epochs();
@@ -109,7 +109,7 @@ fn cached_database_is_invalidated_by_any_commit() {
     }
     wait(other.drop_database(&name, first[0])).unwrap();
     assert_eq!(read(), [None, None]);
-    wait(other.create_database(&name, None)).unwrap().unwrap();
+    wait(other.create_database(&name, Default::default())).unwrap().unwrap();
     assert!(epochs().iter().all(|epoch| *epoch > first[0]));
 }
 
@@ -120,7 +120,7 @@ fn space_of_dropped_databases_is_returned() {
     let store = init(directory.path());
     transfer_databases::fill(&store);
     let large = "large".parse().unwrap();
-    let made = wait(store.create_database(&large, None)).unwrap().unwrap();
+    let made = wait(store.create_database(&large, Default::default())).unwrap().unwrap();
     for at in 0..40_u8 {
         let bytes = vec![at; 500_000];
         let digest = AttachmentDigest::of(&bytes);
@@ -159,7 +159,7 @@ fn dropped_rows_are_removed_in_pieces_of_limited_bytes() {
     transfer_databases::fill(&store);
     while wait(store.sweep_databases()).unwrap() {}
     let large = "large".parse().unwrap();
-    let made = wait(store.create_database(&large, None)).unwrap().unwrap();
+    let made = wait(store.create_database(&large, Default::default())).unwrap().unwrap();
     for at in 0..7_u8 {
         let bytes = vec![at; 24 << 20];
         let digest = AttachmentDigest::of(&bytes);

@@ -45,7 +45,7 @@ fn write(store: &SqliteStore, documents: &[(&str, &[&'static str], &str)]) {
 fn store(directory: &Path) -> SqliteStore {
     let name = EndpointName::new("anna").unwrap();
     let store = SqliteStore::init(directory, &name, Arc::new(TestEnvironment::new(1))).unwrap();
-    wait(store.create_database(&notes(), None)).unwrap().unwrap();
+    wait(store.create_database(&notes(), Default::default())).unwrap().unwrap();
     for (at, name) in ["1", "2", "3", "4", "5"].into_iter().enumerate() {
         write(&store, &[(name, &["a"], &format!(r#"{{"a":{},"b":1}}"#, 9 - at))]);
     }

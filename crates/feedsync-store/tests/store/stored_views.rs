@@ -53,7 +53,7 @@ pub(crate) fn views(store: &dyn Transfer) -> StoredViews {
 /// Creates the database `notes` with the documents `1` to `5` and a view of one row each. The second row begins a node,
 /// whose content is stored.
 pub(crate) fn fill(store: &dyn Transfer) {
-    wait(store.create_database(&notes(), None)).unwrap().unwrap();
+    wait(store.create_database(&notes(), Default::default())).unwrap().unwrap();
     let document = |number| (id(number), vec!["a"], false, body("{}", &[]));
     join(store, (1..6).map(document).collect());
     let row = |number: u8| ViewRow {

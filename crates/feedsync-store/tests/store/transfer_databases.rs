@@ -13,8 +13,8 @@ use feedsync_store::conformance::samples::ALL;
 use feedsync_store::conformance::wait;
 use feedsync_store::{
     ChangeNumber, Database, DatabaseChange, DatabasesExt as _, Digest, DocumentRequest,
-    DocumentWrite, DocumentsSnapshot, Epoch, History, Kind, LocalDocument, Moment, PageLimit,
-    StoreError, StoredBody, Transfer, transfer,
+    DocumentWrite, DocumentsSnapshot, Epoch, History, Kind, LocalDocument, Moment, NewDatabase,
+    PageLimit, StoreError, StoredBody, Transfer, transfer,
 };
 
 use crate::transfer::{Kept, environment, memory, postgres, sqlite, tester};
@@ -107,8 +107,10 @@ fn purge(store: &dyn Transfer, id: &DocumentId) {
 
 /// Fills databases with data of every kind, and with more rows than one batch of a transfer.
 pub(crate) fn fill(store: &dyn Transfer) {
-    wait(store.create_database(&notes(), Some("{\"admins\":{}}".to_owned()))).unwrap().unwrap();
-    wait(store.create_database(&"empty".parse().unwrap(), None)).unwrap().unwrap();
+    wait(store.create_database(&notes(), NewDatabase::with_security("{\"admins\":{}}".to_owned())))
+        .unwrap()
+        .unwrap();
+    wait(store.create_database(&"empty".parse().unwrap(), Default::default())).unwrap().unwrap();
     let change = DatabaseChange { revisions_kept: Some(7), ..Default::default() };
     wait(store.change_database(&notes(), epoch(store), change)).unwrap();
     let one = |name: String| (id(&name), vec!["a"], false, body("{}", &[]));
@@ -148,7 +150,7 @@ pub(crate) fn fill(store: &dyn Transfer) {
     }
     wait(store.put_local_document(&notes(), epoch, &local("gone"), None)).unwrap();
     let dropped = "dropped".parse().unwrap();
-    let gone = wait(store.create_database(&dropped, None)).unwrap().unwrap();
+    let gone = wait(store.create_database(&dropped, Default::default())).unwrap().unwrap();
     wait(store.put_attachment(&dropped, &AttachmentDigest::of(b"gone"), b"gone".into())).unwrap();
     wait(store.drop_database(&dropped, gone.epoch)).unwrap();
 }
@@ -328,7 +330,9 @@ fn writes_to_databases_during_a_transfer_are_detected() {
             let change = DatabaseChange { security: Some("{}".to_owned()), ..Default::default() };
             wait(store.change_database(&notes(), epoch(store), change)).unwrap();
         },
-        |store| drop(wait(store.create_database(&"new".parse().unwrap(), None)).unwrap()),
+        |store| {
+            drop(wait(store.create_database(&"new".parse().unwrap(), Default::default())).unwrap())
+        },
         |store| wait(store.drop_database(&notes(), epoch(store))).unwrap(),
     ];
     for write in writes {
@@ -356,7 +360,7 @@ fn a_store_with_a_database_is_not_empty() {
     for kind in [memory, sqlite, postgres] {
         let (from, _kept) = memory(1);
         let (to, _kept) = kind(2);
-        wait(to.create_database(&notes(), None)).unwrap();
+        wait(to.create_database(&notes(), Default::default())).unwrap();
         let told = Mutex::new(0);
         let refused = wait(transfer(&*from, &*to, &|_| *told.lock().unwrap() += 1)).unwrap_err();
         assert!(matches!(refused, StoreError::Transfer(_)), "{refused}");

@@ -44,7 +44,7 @@ impl Scene {
     }
 
     fn create(&self) {
-        wait(self.endpoint.databases().create_database(&self.name, None)).unwrap();
+        wait(self.endpoint.databases().create_database(&self.name, Default::default())).unwrap();
     }
 
     fn drop_database(&self) {

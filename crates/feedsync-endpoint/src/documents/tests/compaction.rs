@@ -28,7 +28,7 @@ fn attachments_of_superseded_revisions_go_by_themselves() {
     let store = Arc::new(MemoryStore::new(&name, clock.clone()));
     let endpoint = Endpoint::new(store, clock.clone());
     let (databases, name) = (endpoint.databases(), "notes".parse::<DatabaseName>().unwrap());
-    wait(databases.create_database(&name, None)).unwrap();
+    wait(databases.create_database(&name, Default::default())).unwrap();
     let room =
         Room { endpoint: endpoint.clone(), databases: Arc::clone(&databases), name: name.clone() };
     let mut revision = String::new();
@@ -70,7 +70,7 @@ fn failed_compaction_does_not_stop_other_databases() {
     let names = ["a", "b", "c"].map(|name| name.parse::<DatabaseName>().unwrap());
     let databases = endpoint.databases();
     for name in &names {
-        wait(databases.create_database(name, None)).unwrap();
+        wait(databases.create_database(name, Default::default())).unwrap();
         let room = Room {
             endpoint: endpoint.clone(),
             databases: Arc::clone(&databases),

@@ -16,7 +16,8 @@ impl PastRoom {
 
     fn create(&self) {
         self.pass(1);
-        let created = wait(self.room.databases.create_database(&self.room.name, None)).unwrap();
+        let created =
+            wait(self.room.databases.create_database(&self.room.name, Default::default())).unwrap();
         assert!(created.is_some(), "the name is free");
         self.keep(History::Kept { seconds: feedsync_store::HISTORY_SECONDS });
     }

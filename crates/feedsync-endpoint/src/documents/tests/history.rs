@@ -30,7 +30,7 @@ impl PastRoom {
         let store = Arc::new(MemoryStore::new(&name, clock.clone()));
         let endpoint = Endpoint::new(store, clock.clone());
         let (databases, name) = (endpoint.databases(), "notes".parse::<DatabaseName>().unwrap());
-        wait(databases.create_database(&name, None)).unwrap();
+        wait(databases.create_database(&name, Default::default())).unwrap();
         let room = Self { room: Room { endpoint, databases, name }, clock };
         room.keep(History::Kept { seconds: feedsync_store::HISTORY_SECONDS });
         room

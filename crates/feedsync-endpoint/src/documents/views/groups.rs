@@ -2,7 +2,7 @@
 
 use feedsync_couch::Refusal;
 use feedsync_couch::view::{GroupLevel, PositionRange, Reduction};
-use feedsync_store::{RowLimit, StoredViews, ViewRow};
+use feedsync_store::{RangesLimit, RowLimit, StoredViews, ViewRow};
 
 use super::tree::Tree;
 use super::{Interruption, MAX_ATTEMPTS, Views, interrupted};
@@ -64,6 +64,53 @@ impl Views {
             }
         }
         Err(interrupted())
+    }
+
+    /// Reads the groups of the first of several ranges, each of which has the rows of one key. The result has as many ranges as
+    /// can be read at once, possibly none, with `None` for a range without rows.
+    pub async fn groups_of_keys(
+        &self,
+        stored: &mut StoredViews,
+        view: u32,
+        ranges: &[PositionRange],
+    ) -> Result<Vec<Option<Group>>, DocumentsError> {
+        for _ in 0..MAX_ATTEMPTS {
+            match self.some_groups_of_keys(stored, view, ranges).await {
+                Ok(groups) => return Ok(groups),
+                Err(Interruption::Failed(error)) => return Err(error),
+                Err(Interruption::Moved) => *stored = self.stored().await?,
+            }
+        }
+        Err(interrupted())
+    }
+
+    async fn some_groups_of_keys(
+        &self,
+        stored: &StoredViews,
+        view: u32,
+        ranges: &[PositionRange],
+    ) -> Result<Vec<Option<Group>>, Interruption> {
+        let limit = RangesLimit {
+            is_descending: false,
+            most_of_range: MIN_ROWS,
+            most: MAX_ROWS,
+            most_bytes: ROW_BYTES,
+        };
+        let (state, ranges) = (self.state(stored, view), ranges.to_vec());
+        let read = self.databases.view_ranges(&self.database, state, ranges, limit).await?;
+        let ranges = read.ok_or(Interruption::Moved)?.ranges;
+        let lists: Vec<&[ViewRow]> =
+            ranges.iter().filter(|rows| !rows.is_empty()).map(|rows| &rows[..]).collect();
+        let reductions = match lists.is_empty() {
+            true => Vec::new(),
+            false => self.reduce(view, &lists).await?,
+        };
+        let mut reductions = reductions.into_iter();
+        let group = |rows: &Vec<ViewRow>| {
+            let key = GroupLevel::Exact.group_key(&rows.first()?.key);
+            Some(Group { key, value: self.finish(view, &reductions.next()??) })
+        };
+        Ok(ranges.iter().map(group).collect())
     }
 
     async fn some_groups(

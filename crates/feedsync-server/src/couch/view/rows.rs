@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use feedsync_couch::view::{GroupLevel, PositionRange, push_group, push_row};
 use feedsync_couch::{Refusal, RefusalKind};
-use feedsync_endpoint::documents::views::GroupCursor;
-use feedsync_store::{Database, RowLimit, StoredViews};
+use feedsync_endpoint::documents::views::{Group, GroupCursor};
+use feedsync_store::{Database, RangesLimit, RowLimit, StoredViews, ViewRow};
 
 use super::Query;
 use super::documents::Documents;
@@ -27,6 +27,8 @@ pub(in crate::couch) struct ViewRows {
     stored: StoredViews,
     is_reduced: bool,
     ranges: VecDeque<PositionRange>,
+    /// Whether the first range has too many rows to be read with others.
+    is_long: bool,
     /// Groups of the first range.
     groups: Option<GroupCursor>,
     /// Number of rows to skip.
@@ -45,8 +47,8 @@ impl ViewRows {
     ) -> Self {
         let ranges = query.query.ranges().filter(|range| !range.is_empty()).collect();
         let (skip, left) = (query.query.skip, query.query.limit.unwrap_or(u64::MAX));
-        let (groups, is_first) = (None, true);
-        Self { asked, query, stored, is_reduced, ranges, groups, skip, left, is_first }
+        let (is_long, groups, is_first) = (false, None, true);
+        Self { asked, query, stored, is_reduced, ranges, is_long, groups, skip, left, is_first }
     }
 
     fn most(&self) -> usize {
@@ -60,14 +62,36 @@ impl ViewRows {
         }
     }
 
-    /// Appends a page of rows of the first range.
+    /// The first ranges, of as many as are read at once, if there are several.
+    fn next_ranges(&self) -> Option<Vec<PositionRange>> {
+        let are_many = self.ranges.len() > 1 && !self.is_long;
+        are_many.then(|| self.ranges.iter().take(PAGE).cloned().collect())
+    }
+
+    /// Removes ranges that were read. If there are none, the first one has too many rows to be read with others.
+    fn remove_ranges(&mut self, count: usize) {
+        self.ranges.drain(..count);
+        self.is_long = count == 0;
+    }
+
+    /// Removes the first range.
+    fn remove_range(&mut self) {
+        self.ranges.pop_front();
+        self.is_long = false;
+    }
+
+    /// Appends rows of the first ranges.
     async fn push_rows(&mut self, text: &mut String) -> Result<(), Failure> {
+        if let Some(ranges) = self.next_ranges() {
+            let rows = self.rows_of(ranges).await?;
+            self.remove_ranges(rows.len());
+            return self.send(text, rows.into_iter().flatten().collect()).await;
+        }
         let Query { views, view, query } = &self.query;
         let Some(range) = self.ranges.front() else { return Ok(()) };
         // Of several ranges, it is not known how many rows each one skips.
         let skip = if query.keys.is_none() { std::mem::take(&mut self.skip) } else { 0 };
-        let wanted = self.left.saturating_add(self.skip);
-        let most = usize::try_from(wanted).unwrap_or(PAGE).min(PAGE);
+        let most = self.most_rows();
         let limit =
             RowLimit { is_descending: query.is_descending, skip, most, most_bytes: PAGE_BYTES };
         let mut page = views.rows(&self.stored, *view, range.clone(), limit).await?;
@@ -79,18 +103,49 @@ impl ViewRows {
         let rows = page.ok_or_else(changed)?.rows;
         let bytes: usize = rows.iter().map(|row| row.key.len() + row.value.len()).sum();
         let is_last = rows.len() < most && (bytes as u64) < PAGE_BYTES / 2;
-        let documents = match query.include_docs {
+        if let (Some(range), Some(last)) = (self.ranges.front_mut(), rows.last()) {
+            match query.is_descending {
+                true => range.to.clone_from(&last.position),
+                false => range.from = [&*last.position, &[0]].concat(),
+            }
+        }
+        if is_last {
+            self.remove_range();
+        }
+        self.send(text, rows).await
+    }
+
+    /// The rows of the first of some ranges, as many as fit into a page.
+    async fn rows_of(&mut self, ranges: Vec<PositionRange>) -> Result<Vec<Vec<ViewRow>>, Failure> {
+        let Query { views, view, query } = &self.query;
+        let most = self.most_rows();
+        let limit = RangesLimit {
+            is_descending: query.is_descending,
+            most_of_range: most,
+            most,
+            most_bytes: PAGE_BYTES,
+        };
+        let mut read = views.ranges(&self.stored, *view, ranges.clone(), limit).await?;
+        if read.is_none() {
+            self.stored = views.stored().await?;
+            read = views.ranges(&self.stored, *view, ranges, limit).await?;
+        }
+        Ok(read.ok_or_else(changed)?.ranges)
+    }
+
+    /// Maximum number of rows of the next read.
+    fn most_rows(&self) -> usize {
+        let wanted = self.left.saturating_add(self.skip);
+        usize::try_from(wanted).unwrap_or(PAGE).min(PAGE)
+    }
+
+    /// Appends rows, except those to skip.
+    async fn send(&mut self, text: &mut String, rows: Vec<ViewRow>) -> Result<(), Failure> {
+        let mut documents = match self.query.query.include_docs {
             true => Some(Documents::of(&self.stored.database, &rows)),
             false => None,
         };
-        let mut documents = documents;
         for row in rows {
-            if let Some(range) = self.ranges.front_mut() {
-                match self.query.query.is_descending {
-                    true => range.to.clone_from(&row.position),
-                    false => range.from = [&*row.position, &[0]].concat(),
-                }
-            }
             if self.skip > 0 {
                 self.skip -= 1;
                 if let Some(documents) = &mut documents {
@@ -110,9 +165,6 @@ impl ViewRows {
             if self.left == 0 {
                 return Ok(());
             }
-        }
-        if is_last {
-            self.ranges.pop_front();
         }
         Ok(())
     }
@@ -135,6 +187,19 @@ impl ViewRows {
 
     /// Appends a page of groups of the first range.
     async fn push_groups(&mut self, text: &mut String, level: GroupLevel) -> Result<(), Failure> {
+        // Several ranges are those of keys.
+        if level == GroupLevel::Exact
+            && let Some(ranges) = self.next_ranges()
+        {
+            let (views, view) = (&self.query.views, self.query.view);
+            let groups = views.groups_of_keys(&mut self.stored, view, &ranges).await?;
+            self.remove_ranges(groups.len());
+            let groups: Vec<Group> = groups.into_iter().flatten().collect();
+            let skipped = usize::try_from(self.skip).unwrap_or(usize::MAX).min(groups.len());
+            self.skip -= skipped as u64;
+            self.send_groups(text, groups.into_iter().skip(skipped));
+            return Ok(());
+        }
         let Some(range) = self.ranges.front() else { return Ok(()) };
         let most = self.most();
         let (is_descending, skip) = (self.query.query.is_descending, self.skip);
@@ -145,14 +210,22 @@ impl ViewRows {
         if !cursor.has_more {
             self.skip = cursor.skip;
             self.groups = None;
-            self.ranges.pop_front();
+            self.remove_range();
         }
+        self.send_groups(text, groups.into_iter());
+        Ok(())
+    }
+
+    /// Appends groups.
+    fn send_groups(&mut self, text: &mut String, groups: impl Iterator<Item = Group>) {
         for group in groups {
+            if self.left == 0 {
+                return;
+            }
             text.push_str(self.separator());
             push_group(text, &group.key, &group.value);
             self.left -= 1;
         }
-        Ok(())
     }
 }
 

@@ -17,11 +17,11 @@ use feedsync_store::{
     DecideDocuments, Digest, Discarded, DocumentChanges, DocumentPage, DocumentRange,
     DocumentRequest, EndedPosition, EndedRevision, Epoch, Expected, Generation, Grant, GrantFilter,
     Identity, IndexPage, IndexRange, Indexes, ItemPage, ItemStore, LedgerEntry, LocalDocument, Log,
-    LogOutcome, LogSnapshot, Logs, Moment, NewCollection, NewGeneration, NewRemote, NewSnapshot,
-    NodeContent, Notices, PageLimit, PastDocuments, PastPage, PastRange, People, Queries, Recent,
-    Remote, RemoteId, RowLimit, SelectBodies, Selection, SkipKind, Store, StoreError, StoredItem,
-    StoredViews, Token, Usage, User, UserId, UserName, ViewNode, ViewPage, ViewState,
-    ViewsSignature, ViewsUpdate, WriteOrigin,
+    LogOutcome, LogSnapshot, Logs, Moment, NewCollection, NewDatabase, NewGeneration, NewRemote,
+    NewSnapshot, NodeContent, Notices, PageLimit, PastDocuments, PastPage, PastRange, People,
+    Queries, RangesLimit, Recent, Remote, RemoteId, RowLimit, SelectBodies, Selection, SkipKind,
+    Store, StoreError, StoredItem, StoredViews, Token, Usage, User, UserId, UserName, ViewNode,
+    ViewPage, ViewRanges, ViewState, ViewsSignature, ViewsUpdate, WriteOrigin,
 };
 
 use super::page::{Histogram, Page};
@@ -165,7 +165,7 @@ timed! {
     Databases:
     async fn databases(&self, after: Option<&DatabaseName>, most: usize) -> Vec<Database>;
     async fn database(&self, name: &DatabaseName) -> Option<Database>;
-    async fn create_database(&self, name: &DatabaseName, security: Option<String>) -> Option<Database>;
+    async fn create_database(&self, name: &DatabaseName, new: NewDatabase) -> Option<Database>;
     async fn charge(&self, name: &DatabaseName, owner: &UserId) -> ();
     async fn charged(&self, name: &DatabaseName) -> Option<UserId>;
     async fn drop_database(&self, name: &DatabaseName, epoch: Epoch) -> ();
@@ -208,6 +208,7 @@ timed! {
     async fn views(&self, name: &DatabaseName, signature: &ViewsSignature, views: usize) -> Option<StoredViews>;
     async fn update_views(&self, name: &DatabaseName, update: ViewsUpdate) -> bool;
     async fn view_rows(&self, name: &DatabaseName, view: ViewState, range: PositionRange, limit: RowLimit) -> Option<ViewPage>;
+    async fn view_ranges(&self, name: &DatabaseName, view: ViewState, ranges: Vec<PositionRange>, limit: RangesLimit) -> Option<ViewRanges>;
     async fn view_nodes(&self, name: &DatabaseName, view: ViewState, level: u8, range: PositionRange, most: usize) -> Option<Vec<ViewNode>>;
     async fn put_view_nodes(&self, name: &DatabaseName, view: ViewState, level: u8, nodes: Vec<(Vec<u8>, NodeContent)>) -> bool;
     async fn drop_views(&self, name: &DatabaseName, kept: &[ViewsSignature]) -> ();

@@ -359,7 +359,7 @@ async fn all_databases_are_listed() {
     let databases = couch.hub.endpoint.databases();
     let names: Vec<String> = (0..1_100).map(|it| format!("d{it:04}")).collect();
     for name in &names {
-        databases.create_database(&name.parse().unwrap(), None).await.unwrap();
+        databases.create_database(&name.parse().unwrap(), Default::default()).await.unwrap();
     }
     let all = couch.get("/_all_dbs").await.1;
     assert_eq!(all.as_array().unwrap().len(), 1_101);

@@ -286,6 +286,59 @@ async fn large_results_are_sent_in_pieces() {
     }
 }
 
+/// The response to many keys is that of each key, one after the other. One of them has more rows than a page.
+#[tokio::test]
+async fn many_keys_are_answered_in_their_order() {
+    for couch in hubs().await {
+        let document = |number: usize| {
+            let key = if number < 1_300 { 7 } else { 100 + number / 2 };
+            let rows = json!([[key, number], [[key], 1]]);
+            json!({"_id": format!("many{number:04}"), "_rev": "1-a", "a": rows, "b": [[key, 1]]})
+                .to_string()
+        };
+        let documents: Vec<String> = (0..2_000).map(document).collect();
+        couch.replicate(&documents.join(",")).await;
+        // Keys twice, keys without rows, and the large one three times.
+        let keys: Vec<Value> = (0..1_500)
+            .map(|at: usize| match at {
+                0 | 700 | 1_499 => json!(7),
+                _ if at.is_multiple_of(5) => json!("none"),
+                _ if at.is_multiple_of(7) => json!([750 + at]),
+                _ => json!(730 + at % 400),
+            })
+            .collect();
+        let ask = async |view: &str, query: &str, keys: &[Value]| {
+            let body = json!({"keys": keys}).to_string();
+            let (status, found) =
+                couch.post(&format!("/db/_design/d/_view/{view}?{query}"), &body).await;
+            assert_eq!(status, 200, "{found}");
+            found["rows"].as_array().unwrap().clone()
+        };
+        for (view, query) in [
+            ("a", "include_docs=true"),
+            ("a", "descending=true"),
+            ("b", "reduce=false"),
+            ("b", "group=true"),
+            ("c", "group=true"),
+        ] {
+            let mut of_key = std::collections::HashMap::new();
+            let mut expected = Vec::new();
+            for key in &keys {
+                if !of_key.contains_key(key) {
+                    of_key.insert(key, ask(view, query, std::slice::from_ref(key)).await);
+                }
+                expected.extend(of_key[key].iter().cloned());
+            }
+            assert_eq!(ask(view, query, &keys).await, expected, "{view} {query}");
+            for (skip, limit) in [(3, 2), (0, 1_301), (1_290, 40)] {
+                let query = format!("{query}&skip={skip}&limit={limit}");
+                let some: Vec<Value> = expected.iter().skip(skip).take(limit).cloned().collect();
+                assert_eq!(ask(view, &query, &keys).await, some, "{view} {query}");
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn invalid_requests_return_couchdb_errors() {
     for couch in hubs().await {

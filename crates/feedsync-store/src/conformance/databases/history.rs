@@ -8,7 +8,10 @@ use feedsync_couch::{DatabaseName, DocumentId, Revision};
 
 use super::schedule::{Random, Schedule};
 use crate::conformance::{Constructor, TestEnvironment, wait};
-use crate::{Databases, Moment, PastPage, PastRange, StoredBody, WriteOrigin};
+use crate::{
+    DatabaseChange, Databases, Environment as _, History, Moment, PastPage, PastRange, StoredBody,
+    WriteOrigin,
+};
 
 /// A leaf: whether the document is deleted in it, its body, and the write that made it.
 pub type LeafState = (bool, StoredBody, Option<WriteOrigin>);
@@ -179,6 +182,55 @@ pub fn a_history_that_is_switched_off_is_removed(open: Constructor<impl Database
         }
         wait(store.sweep_attachments(Some(&name), Moment::MAX)).expect("they are swept");
         schedule.only_named_attachments_are_stored(store);
+        schedule.remove(store);
+    }
+}
+
+/// If a history was switched on while the clock was ahead, the first write or expiry after the clock is set back begins it
+/// again: the state before that is known, and an expiry removes nothing that ended since then.
+pub fn the_oldest_known_moment_follows_a_clock_that_is_set_back(
+    open: Constructor<impl Databases + ?Sized>,
+) {
+    let environment = Arc::new(TestEnvironment::new(7));
+    let fixture = open(Arc::<TestEnvironment>::clone(&environment));
+    let store = &*fixture.store;
+    for seed in 0..10 {
+        let right = environment.now();
+        let ahead = Moment::from_micros(right.micros() + 100_000_000_000);
+        environment.set(ahead);
+        let mut schedule = Schedule::new(seed, Arc::clone(&environment));
+        // The model has no moments in the wrong order.
+        schedule.never_keep();
+        schedule.create(store);
+        schedule.lose_everything(store);
+        let name = schedule.name.clone();
+        let database =
+            || wait(store.database(&name)).expect("it can be read").expect("it is there");
+        let state = |moment| state_at(store, &name, moment, (9, u64::MAX));
+        let expire = |before| wait(store.expire_history(&name, before, 2)).expect("it expires");
+        let ended = || wait(store.ended_revisions(&name, None, None, 999)).expect("a page");
+        let history = Some(History::Kept { seconds: 60 });
+        let change = DatabaseChange { history, ..DatabaseChange::default() };
+        wait(store.change_database(&name, database().epoch, change)).expect("it is changed");
+        let before = state(Moment::MAX).expect("the present is known");
+
+        environment.set(right);
+        let since = database().past.since;
+        assert!(since.is_some_and(|since| since.is_ahead_of(right)));
+        assert_eq!(state(right), Err(since));
+        match seed % 2 {
+            0 => schedule.lose_everything(store),
+            _ => assert!(!expire(Moment::from_micros(0))),
+        }
+        let since = database().past.since.expect("a history is kept");
+        assert!(since <= environment.now());
+        assert_eq!(state(since).as_ref(), Ok(&before));
+        schedule.lose_everything(store);
+        let kept = ended();
+        assert!(!kept.is_empty());
+        while expire(since) {}
+        assert_eq!(ended(), kept);
+        assert_eq!(state(since), Ok(before));
         schedule.remove(store);
     }
 }

@@ -57,7 +57,9 @@ impl Schedule {
 
     /// Creates the database, and keeps its history after the first writes.
     pub fn create(&mut self, store: &(impl Databases + ?Sized)) {
-        wait(store.create_database(&self.name, None)).expect("it is made").expect("a database");
+        wait(store.create_database(&self.name, Default::default()))
+            .expect("it is made")
+            .expect("a database");
         let change = DatabaseChange { revisions_kept: Some(4), ..DatabaseChange::default() };
         self.change(store, change);
         // Some documents are older than the history.

@@ -11,7 +11,7 @@ use super::everything::BEGAN;
 use crate::conformance::wait;
 use crate::{
     Database, DatabaseChange, Databases, DatabasesExt as _, DocumentRequest, DocumentWrite,
-    DocumentsSnapshot, Epoch, History, Kind, LocalDocument, Moment, StoredBody,
+    DocumentsSnapshot, Epoch, History, Kind, LocalDocument, Moment, NewDatabase, StoredBody,
 };
 
 /// An operation on databases.
@@ -32,7 +32,16 @@ impl Use {
         match self.0.clone() {
             Operation::Create(name) => {
                 let security = (name == 1).then(|| "{\"a\":1}".to_owned());
-                said(wait(databases.create_database(&named(name), security)))
+                let history = match name {
+                    1 => History::Kept { seconds: 60 },
+                    _ => History::Off,
+                };
+                said(wait(
+                    databases.create_database(
+                        &named(name),
+                        NewDatabase { security, history, owner: None },
+                    ),
+                ))
             }
             Operation::Drop(name) => said(
                 wait(databases.drop_database(&named(name), epoch_of(databases, name)))

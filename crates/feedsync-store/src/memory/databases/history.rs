@@ -128,6 +128,7 @@ impl PastDocuments for MemoryStore {
         ended_before: Moment,
         most: usize,
     ) -> Result<bool, StoreError> {
+        let now = self.environment.now();
         let mut state = self.state();
         if state.database_mut(name)?.database.was_dropped_by(ended_before) {
             state.databases_by_name.remove(name);
@@ -135,7 +136,7 @@ impl PastDocuments for MemoryStore {
         }
         drop(state);
         self.with_database(name, |contents| {
-            let through = contents.database.expire(ended_before);
+            let through = contents.database.expire(ended_before, now);
             let is_due = |row: &&EndedRevision| row.ended.moment <= through;
             let mut due: Vec<_> =
                 contents.ended.values().filter(is_due).map(EndedRevision::position).collect();

@@ -5,8 +5,8 @@ use feedsync_couch::DatabaseName;
 use feedsync_couch::view::PositionRange;
 
 use crate::database::{
-    IndexPage, IndexRange, Indexes, NodeContent, Queries, RowLimit, SelectBodies, StoredViews,
-    ViewNode, ViewPage, ViewState, ViewsId, ViewsSignature, ViewsUpdate,
+    IndexPage, IndexRange, Indexes, NodeContent, Queries, RangesLimit, RowLimit, SelectBodies,
+    StoredViews, ViewNode, ViewPage, ViewRanges, ViewState, ViewsId, ViewsSignature, ViewsUpdate,
 };
 use crate::error::StoreError;
 use crate::memory::MemoryStore;
@@ -63,6 +63,18 @@ impl Queries for MemoryStore {
     ) -> Result<Option<ViewPage>, StoreError> {
         self.with_database(name, |database_contents| {
             Ok(database_contents.view_rows(view, range, &limit))
+        })
+    }
+
+    async fn view_ranges(
+        &self,
+        name: &DatabaseName,
+        view: ViewState,
+        ranges: Vec<PositionRange>,
+        limit: RangesLimit,
+    ) -> Result<Option<ViewRanges>, StoreError> {
+        self.with_database(name, |database_contents| {
+            Ok(database_contents.view_ranges(view, &ranges, limit))
         })
     }
 

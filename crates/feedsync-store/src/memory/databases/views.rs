@@ -7,10 +7,10 @@ use feedsync_couch::DocumentId;
 use feedsync_couch::view::PositionRange;
 
 use super::DatabaseContents;
-use crate::database::view_changes::{RowBudget, ViewChange, changes_of_views};
+use crate::database::view_changes::{RangeReader, RowBudget, ViewChange, changes_of_views};
 use crate::database::{
-    MAX_ROW_LEVEL, MAX_VIEWS, NodeContent, RowLimit, StoredViews, ViewNode, ViewPage, ViewRow,
-    ViewState, ViewsId, ViewsSignature, ViewsUpdate,
+    MAX_ROW_LEVEL, MAX_VIEWS, NodeContent, RangesLimit, RowLimit, StoredViews, ViewNode, ViewPage,
+    ViewRanges, ViewRow, ViewState, ViewsId, ViewsSignature, ViewsUpdate,
 };
 use crate::error::StoreError;
 use crate::order::ChangeNumber;
@@ -57,6 +57,18 @@ impl View {
                 }
             }
         }
+    }
+
+    /// The rows of a range, in order.
+    fn rows_in(&self, range: &PositionRange, is_descending: bool) -> Vec<&ViewRow> {
+        let mut rows: Vec<&ViewRow> = match range.from < range.to {
+            true => self.rows.range(range.from.clone()..range.to.clone()).map(|it| it.1).collect(),
+            false => Vec::new(),
+        };
+        if is_descending {
+            rows.reverse();
+        }
+        rows
     }
 
     fn nodes(&self, level: u8) -> Option<&Nodes> {
@@ -178,18 +190,30 @@ impl DatabaseContents {
         range: PositionRange,
         limit: &RowLimit,
     ) -> Option<ViewPage> {
-        let view = self.view(state)?;
-        let mut rows = match range.from < range.to {
-            true => view.rows.range(range.from..range.to).map(|(_, row)| row).collect(),
-            false => Vec::new(),
-        };
-        if limit.is_descending {
-            rows.reverse();
-        }
+        let rows = self.view(state)?.rows_in(&range, limit.is_descending);
         let skip = usize::try_from(limit.skip).unwrap_or(usize::MAX);
         let mut budget = RowBudget::of(limit);
         let rows = rows.into_iter().skip(skip).take_while(|row| budget.fits(row));
         Some(ViewPage { database: self.database.clone(), rows: rows.cloned().collect() })
+    }
+
+    pub(super) fn view_ranges(
+        &self,
+        state: ViewState,
+        ranges: &[PositionRange],
+        limit: RangesLimit,
+    ) -> Option<ViewRanges> {
+        let view = self.view(state)?;
+        let (database, mut reader) = (self.database.clone(), RangeReader::new(limit));
+        for (number, range) in ranges.iter().enumerate() {
+            for row in view.rows_in(range, limit.is_descending) {
+                if !reader.take(number, row.clone()) {
+                    return Some(ViewRanges { database, ranges: reader.into_ranges() });
+                }
+            }
+        }
+        reader.end_before(ranges.len());
+        Some(ViewRanges { database, ranges: reader.into_ranges() })
     }
 
     pub(super) fn view_nodes(

@@ -169,8 +169,9 @@ impl PastDocuments for PostgresStore {
         most: usize,
     ) -> Result<bool, StoreError> {
         let name = name.clone();
-        self.write(move |transaction, _| {
-            async move { expire(transaction, &name, ended_before, most).await }.boxed()
+        self.write(move |transaction, node| {
+            let now = node.environment.now();
+            async move { expire(transaction, &name, (ended_before, now), most).await }.boxed()
         })
         .await
     }
@@ -355,7 +356,7 @@ async fn latest(
 async fn expire(
     transaction: &Transaction<'_>,
     name: &DatabaseName,
-    ended_before: Moment,
+    (ended_before, now): (Moment, Moment),
     most: usize,
 ) -> Result<bool, StoreError> {
     let mut database_row = rows::lock(transaction, LOCK, name).await?;
@@ -363,7 +364,7 @@ async fn expire(
         return rows::remove(transaction, database_row.id).await.map(|()| false);
     }
     let before = database_row.database.clone();
-    let through = micros(database_row.database.expire(ended_before));
+    let through = micros(database_row.database.expire(ended_before, now));
     let limit = i64::try_from(most).unwrap_or(i64::MAX);
     let mut pipeline = Pipeline::default();
     pipeline.add(IN_ORDER, vec![]);

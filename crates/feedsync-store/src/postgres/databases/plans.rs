@@ -69,7 +69,9 @@ fn everything_is_read_along_an_index() {
     let url = Cluster::shared().database();
     let name = EndpointName::new("tester").unwrap();
     let store = wait(PostgresStore::init(&url, &name, Arc::new(SystemEnvironment))).unwrap();
-    let made = wait(store.create_database(&"notes".parse().unwrap(), None)).unwrap().unwrap();
+    let made = wait(store.create_database(&"notes".parse().unwrap(), Default::default()))
+        .unwrap()
+        .unwrap();
     let history = Some(History::Kept { seconds: 60 });
     let change = DatabaseChange { history, ..Default::default() };
     wait(store.change_database(&made.name, made.epoch, change)).unwrap();

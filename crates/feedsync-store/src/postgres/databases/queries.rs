@@ -10,8 +10,8 @@ use futures_util::FutureExt as _;
 use super::pages::Page;
 use super::{indexes, views};
 use crate::database::{
-    IndexPage, IndexRange, Indexes, NodeContent, Queries, RowLimit, SelectBodies, StoredViews,
-    ViewNode, ViewPage, ViewState, ViewsSignature, ViewsUpdate,
+    IndexPage, IndexRange, Indexes, NodeContent, Queries, RangesLimit, RowLimit, SelectBodies,
+    StoredViews, ViewNode, ViewPage, ViewRanges, ViewState, ViewsSignature, ViewsUpdate,
 };
 use crate::error::StoreError;
 use crate::postgres::PostgresStore;
@@ -89,6 +89,20 @@ impl Queries for PostgresStore {
         let name = name.clone();
         self.run(move |node| async move {
             views::rows(&mut node.connection().await?, &name, view, range, limit).await
+        })
+        .await
+    }
+
+    async fn view_ranges(
+        &self,
+        name: &DatabaseName,
+        view: ViewState,
+        ranges: Vec<PositionRange>,
+        limit: RangesLimit,
+    ) -> Result<Option<ViewRanges>, StoreError> {
+        let name = name.clone();
+        self.run(move |node| async move {
+            views::ranges(&mut node.connection().await?, &name, view, &ranges, limit).await
         })
         .await
     }

@@ -8,13 +8,13 @@ use tokio_postgres::Row;
 
 use super::indexes::INDEX_VERSION;
 use crate::columns::moment;
-use crate::database::{Database, Dropped, History, HistoryState};
+use crate::database::{Database, Dropped, History, HistoryState, NewDatabase};
 use crate::environment::Environment;
 use crate::error::StoreError;
 use crate::order::{Epoch, Moment};
-use crate::postgres::collections;
 use crate::postgres::pipeline::{Parameter, Pipeline};
 use crate::postgres::rows::{get, maybe_moment, micros, number, parsed};
+use crate::postgres::{charges, collections};
 
 macro_rules! select_databases {
     ($rest:literal) => {
@@ -181,7 +181,7 @@ pub(super) async fn create(
     transaction: &Transaction<'_>,
     environment: &dyn Environment,
     name: DatabaseName,
-    security: Option<String>,
+    new: NewDatabase,
 ) -> Result<Option<Database>, StoreError> {
     // Concurrent creations wait for each other, because an epoch must be later than all others of the store.
     transaction.query(LOCK_ENDPOINT, &[]).await?;
@@ -189,8 +189,18 @@ pub(super) async fn create(
         return Ok(None);
     }
     let epoch = collections::begin_epoch(transaction, environment).await?;
-    let database = Database::created(name, security, epoch, environment.now());
+    let owner = new.owner.clone();
+    let database = Database::created(name.clone(), new, epoch, environment.now());
     insert(transaction, &database, INDEX_VERSION).await?;
+    if (database.keeps_history() || owner.is_some())
+        && let Some(mut row) = find(transaction, BY_NAME, &name).await?
+    {
+        row.database.clone_from(&database);
+        write(transaction, &row).await?;
+        if let Some(owner) = &owner {
+            charges::charge_database(transaction, row.id, owner).await?;
+        }
+    }
     Ok(Some(database))
 }
 

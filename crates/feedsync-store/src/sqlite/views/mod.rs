@@ -6,6 +6,6 @@ mod sets;
 mod update;
 
 pub(super) use nodes::{nodes, put_nodes};
-pub(super) use pages::rows;
+pub(super) use pages::{ranges, rows};
 pub(super) use sets::{begin, drop_others, find};
 pub(super) use update::{remove_document, update};

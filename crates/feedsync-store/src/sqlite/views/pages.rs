@@ -5,8 +5,8 @@ use feedsync_couch::view::PositionRange;
 use rusqlite::{Connection, Row, params};
 
 use super::sets;
-use crate::database::view_changes::RowBudget;
-use crate::database::{RowLimit, ViewPage, ViewRow, ViewState};
+use crate::database::view_changes::{RangeReader, RowBudget};
+use crate::database::{RangesLimit, RowLimit, ViewPage, ViewRanges, ViewRow, ViewState};
 use crate::error::StoreError;
 use crate::sqlite::database_rows::{self, DatabaseRow};
 use crate::sqlite::rows::parsed;
@@ -50,6 +50,33 @@ pub(in crate::sqlite) fn rows(
         rows.push(row);
     }
     Ok(Some(ViewPage { database, rows }))
+}
+
+/// Reads the rows of several ranges with one prepared statement.
+pub(in crate::sqlite) fn ranges(
+    connection: &Connection,
+    name: &DatabaseName,
+    state: ViewState,
+    ranges: &[PositionRange],
+    limit: RangesLimit,
+) -> Result<Option<ViewRanges>, StoreError> {
+    let DatabaseRow { id, database, .. } = database_rows::require(connection, name)?;
+    let Some(view) = sets::in_state(connection, id, &state)? else { return Ok(None) };
+    let sql = if limit.is_descending { DESCENDING } else { ASCENDING };
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut reader = RangeReader::new(limit);
+    let most = i64::try_from(reader.most_of_range()).unwrap_or(i64::MAX);
+    for (number, range) in ranges.iter().enumerate() {
+        let values = params![view.set, view.number, range.from, range.to, most, 0];
+        let mut found = statement.query(values)?;
+        while let Some(row) = found.next()? {
+            if !reader.take(number, view_row(row, 0)?) {
+                return Ok(Some(ViewRanges { database, ranges: reader.into_ranges() }));
+            }
+        }
+    }
+    reader.end_before(ranges.len());
+    Ok(Some(ViewRanges { database, ranges: reader.into_ranges() }))
 }
 
 /// Reads five columns from one on.

@@ -125,7 +125,7 @@ fn a_directory_mirrors_one_vault_in_one_process() {
     many(&scene, 1);
     let other = Scene { place: tempfile::tempdir().unwrap(), ..Scene::new() };
     let name: DatabaseName = "other".parse().unwrap();
-    wait(scene.endpoint.databases().create_database(&name, None)).unwrap();
+    wait(scene.endpoint.databases().create_database(&name, Default::default())).unwrap();
     let open = |name: &DatabaseName, data: PathBuf, root: PathBuf| {
         let places = Places { data: &data, directory: &root };
         wait(Mirror::open(&scene.endpoint, name, places, false)).map(drop)

@@ -25,7 +25,8 @@ struct Example<S: ?Sized> {
 impl<S: Databases + ?Sized> Example<S> {
     fn begin(open: Constructor<S>) -> Self {
         let (fixture, name) = (open(Arc::new(TestEnvironment::new(7))), named(0));
-        let created = wait(fixture.store.create_database(&name, None)).expect("it is made");
+        let created =
+            wait(fixture.store.create_database(&name, Default::default())).expect("it is made");
         let database = created.expect("a database");
         for document in 0..6 {
             write(&*fixture.store, &database, document);
@@ -118,7 +119,9 @@ pub fn stale_updates_of_views_are_refused(open: Constructor<impl Databases + ?Si
     assert!(
         matches!(wait(store.update_views(&other, update(Vec::new()))), Err(StoreError::NoDatabase(of)) if of == other)
     );
-    wait(store.create_database(&other, None)).expect("it is made").expect("a database");
+    wait(store.create_database(&other, Default::default()))
+        .expect("it is made")
+        .expect("a database");
     let elsewhere = ViewsUpdate { after: ChangeNumber::new(3), ..update(Vec::new()) };
     assert!(!wait(store.update_views(&other, elsewhere)).expect("it is decided"));
     let page = wait(store.view_rows(&other, example.state(), all(), limit));
@@ -229,7 +232,9 @@ pub fn a_database_stores_a_limited_number_of_views(open: Constructor<impl Databa
         assert!(!first.contains_key(&views(number).expect("there is room").id));
     }
     let other = named(1);
-    wait(store.create_database(&other, None)).expect("it is made").expect("a database");
+    wait(store.create_database(&other, Default::default()))
+        .expect("it is made")
+        .expect("a database");
     let elsewhere = wait(store.views(&other, &signature(2), 2)).expect("they can be read");
     assert!(!first.contains_key(&elsewhere.expect("there is room").id));
     let missing = wait(store.views(&named(2), &signature(2), 2));

@@ -11,8 +11,8 @@ use super::operations::{Operation, Update, VIEWS, id, purge, row, signature, wri
 use crate::conformance::databases::named;
 use crate::conformance::wait;
 use crate::{
-    ChangeNumber, Database, Databases, DocumentRows, MAX_ROW_LEVEL, NodeContent, RowLimit,
-    StoredViews, ViewPage, ViewRow, ViewState, ViewsId, ViewsUpdate,
+    ChangeNumber, Database, Databases, DocumentRows, MAX_ROW_LEVEL, NodeContent, RangesLimit,
+    RowLimit, StoredViews, ViewPage, ViewRow, ViewState, ViewsId, ViewsUpdate,
 };
 
 type Outcome = Result<(), TestCaseError>;
@@ -105,7 +105,9 @@ impl Model {
             let epoch = database.expect("the model has it").epoch;
             wait(store.drop_database(name, epoch)).expect("it is dropped");
         }
-        wait(store.create_database(name, None)).expect("it is made").expect("a database");
+        wait(store.create_database(name, Default::default()))
+            .expect("it is made")
+            .expect("a database");
         self.databases.insert(name.clone(), Contents::default());
     }
 
@@ -243,6 +245,52 @@ fn check_rows(
             prop_assert_eq!(found.map(|page| page.rows), Some(expected.clone()));
             expected.reverse();
         }
+    }
+    check_ranges(store, name, state, rows)
+}
+
+/// Reads several ranges, which may have rows in common, with limits.
+fn check_ranges(
+    store: &(impl Databases + ?Sized),
+    name: &DatabaseName,
+    state: ViewState,
+    rows: &Rows,
+) -> Outcome {
+    let of_row = |position: &Vec<u8>| PositionRange {
+        from: position.clone(),
+        to: [position, &[0][..]].concat(),
+    };
+    let mut ranges: Vec<PositionRange> = rows.keys().rev().map(of_row).collect();
+    ranges.insert(ranges.len() / 2, all());
+    ranges.push(PositionRange { from: vec![9], to: vec![2] });
+    ranges.extend(ranges.first().cloned());
+    let size = |row: &ViewRow| (row.key.len() + row.value.len()) as u64;
+    for (is_descending, most_of_range, most, most_bytes) in [
+        (false, 99, 999, u64::MAX),
+        (true, 99, 999, u64::MAX),
+        (false, 2, 999, u64::MAX),
+        (true, 99, rows.len() + 1, u64::MAX),
+        (false, 99, 999, 2 * rows.values().map(size).sum::<u64>()),
+        (false, 0, 0, 0),
+    ] {
+        let (mut expected, mut left, mut left_bytes) = (Vec::new(), most, most_bytes);
+        for range in &ranges {
+            let within = |row: &&ViewRow| range.from <= row.position && row.position < range.to;
+            let mut found: Vec<_> = rows.values().filter(within).cloned().collect();
+            let bytes: u64 = found.iter().map(size).sum();
+            if found.len() > most_of_range.min(left) || bytes > left_bytes {
+                break;
+            }
+            (left, left_bytes) = (left - found.len(), left_bytes - bytes);
+            if is_descending {
+                found.reverse();
+            }
+            expected.push(found);
+        }
+        let limit = RangesLimit { is_descending, most_of_range, most, most_bytes };
+        let found = wait(store.view_ranges(name, state, ranges.clone(), limit));
+        let found = found.expect("they can be read").expect("it is in this state");
+        prop_assert_eq!(found.ranges, expected);
     }
     Ok(())
 }
