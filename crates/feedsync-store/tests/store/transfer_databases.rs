@@ -182,12 +182,13 @@ pub(crate) fn contents(store: &dyn Transfer) -> Vec<String> {
 }
 
 pub(crate) fn epochs(store: &dyn Transfer) -> Vec<Epoch> {
-    wait(store.databases(None, 9)).unwrap().iter().map(|database| database.epoch).collect()
+    wait(store.databases(None, 99)).unwrap().iter().map(|database| database.epoch).collect()
 }
 
-/// Results of reads, without the epochs of databases.
+/// Results of reads, without the epochs of databases. The names of dropped ones contain them.
 fn without_epochs(store: &dyn Transfer, lines: Vec<String>) -> Vec<String> {
-    let epochs: Vec<_> = epochs(store).iter().map(|epoch| format!("{epoch:?}")).collect();
+    let texts = |epoch: &Epoch| [format!("{epoch:?}"), epoch.to_string()];
+    let epochs: Vec<_> = epochs(store).iter().flat_map(texts).collect();
     let cut = |line: String| epochs.iter().fold(line, |line, epoch| line.replace(epoch, "EPOCH"));
     lines.into_iter().map(cut).collect()
 }
