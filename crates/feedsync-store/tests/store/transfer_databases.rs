@@ -185,11 +185,15 @@ pub(crate) fn epochs(store: &dyn Transfer) -> Vec<Epoch> {
     wait(store.databases(None, 99)).unwrap().iter().map(|database| database.epoch).collect()
 }
 
-/// Results of reads, without the epochs of databases. The names of dropped ones contain them.
+/// Results of reads, without the epochs of databases, which the names of dropped ones contain, too.
 fn without_epochs(store: &dyn Transfer, lines: Vec<String>) -> Vec<String> {
-    let texts = |epoch: &Epoch| [format!("{epoch:?}"), epoch.to_string()];
-    let epochs: Vec<_> = epochs(store).iter().flat_map(texts).collect();
-    let cut = |line: String| epochs.iter().fold(line, |line, epoch| line.replace(epoch, "EPOCH"));
+    let epochs: Vec<_> = epochs(store).iter().map(|epoch| format!("{epoch:?}")).collect();
+    let cut = |line: String| {
+        let line = epochs.iter().fold(line, |line, epoch| line.replace(epoch, "EPOCH"));
+        let mut parts = line.split("$dropped-");
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |line, rest| line + "$dropped-EPOCH" + rest.get(25..).unwrap_or(rest))
+    };
     lines.into_iter().map(cut).collect()
 }
 
@@ -198,8 +202,8 @@ fn answers(store: &dyn Transfer) -> Vec<String> {
     for name in [named(0), named(1)] {
         while wait(store.build_indexes(&name, 2)).unwrap_or(false) {}
     }
-    let answers = (0..2).flat_map(|name| everything(store, &named(name))).collect();
-    [without_epochs(store, answers), contents(store)].concat()
+    let answers = (0..2).flat_map(|name| everything(store, &named(name)));
+    without_epochs(store, answers.chain(contents(store)).collect())
 }
 
 /// Results of later operations, and the contents after them.
