@@ -4,6 +4,6 @@
 //! The aggregator uses it for its articles.
 
 pub use deadpool_postgres::Transaction;
-pub use tokio_postgres::{Error, Row, Statement, types};
+pub use tokio_postgres::{Error, Row, types};
 
-pub use crate::postgres::{Connections, Migration, Parameter, Pipeline};
+pub use crate::postgres::{Connections, Migration};

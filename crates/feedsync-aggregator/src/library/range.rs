@@ -44,6 +44,17 @@ impl Range {
         range
     }
 
+    /// Selects what belongs to the order: by date from the newest or the oldest on, or by number from the highest or the
+    /// lowest on.
+    pub(super) fn of_order<T>(&self, [newest, oldest, highest, lowest]: [T; 4]) -> T {
+        match (self.by_number, self.oldest_first) {
+            (false, false) => newest,
+            (false, true) => oldest,
+            (true, false) => highest,
+            (true, true) => lowest,
+        }
+    }
+
     pub(super) fn bound(&self, place: ListPosition) -> Bound {
         match self.by_number {
             true => Bound(place.number.get(), 0),

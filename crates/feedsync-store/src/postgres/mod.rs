@@ -88,7 +88,6 @@ use queue::Queues;
 use threads::Threads;
 
 pub use connections::Connections;
-pub use pipeline::{Parameter, Pipeline};
 pub use schema::Migration;
 
 /// A store in a PostgreSQL database. It has its own threads, and can be used from any executor.

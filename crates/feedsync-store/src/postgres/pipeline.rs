@@ -8,28 +8,33 @@ use tokio_postgres::{Row, Statement};
 
 use crate::error::StoreError;
 
-/// A parameter of a statement.
-pub type Parameter<'a> = &'a (dyn ToSql + Sync);
+pub(super) type Parameter<'a> = &'a (dyn ToSql + Sync);
 
-/// Statements to be sent at once.
 #[derive(Default)]
-pub struct Pipeline<'a>(Vec<(&'static str, Vec<Parameter<'a>>)>);
+pub(super) struct Pipeline<'a>(Vec<(&'static str, Vec<Parameter<'a>>)>);
 
 impl<'a> Pipeline<'a> {
-    /// Adds a statement.
-    pub fn add(&mut self, sql: &'static str, parameters: Vec<Parameter<'a>>) {
+    pub(super) fn add(&mut self, sql: &'static str, parameters: Vec<Parameter<'a>>) {
         self.0.push((sql, parameters));
     }
 
     /// Adds a statement that writes this many rows; if there are none, the statement is left out.
-    pub fn add_for(&mut self, rows: usize, sql: &'static str, parameters: Vec<Parameter<'a>>) {
+    pub(super) fn add_for(
+        &mut self,
+        rows: usize,
+        sql: &'static str,
+        parameters: Vec<Parameter<'a>>,
+    ) {
         if rows > 0 {
             self.add(sql, parameters);
         }
     }
 
     /// Returns the rows of each statement, in order.
-    pub async fn run(self, transaction: &Transaction<'_>) -> Result<Vec<Vec<Row>>, StoreError> {
+    pub(super) async fn run(
+        self,
+        transaction: &Transaction<'_>,
+    ) -> Result<Vec<Vec<Row>>, StoreError> {
         let mut prepared: Vec<(Statement, Vec<Parameter<'a>>)> = Vec::new();
         for (sql, parameters) in self.0 {
             prepared.push((transaction.prepare_cached(sql).await?, parameters));
@@ -40,7 +45,7 @@ impl<'a> Pipeline<'a> {
     }
 
     /// Like [`run`](Self::run), with a fixed number of statements.
-    pub async fn run_all<const N: usize>(
+    pub(super) async fn run_all<const N: usize>(
         self,
         transaction: &Transaction<'_>,
     ) -> Result<[Vec<Row>; N], StoreError> {

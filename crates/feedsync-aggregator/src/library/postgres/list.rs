@@ -46,14 +46,8 @@ const OLDEST_FIRST: &str =
 const HIGHEST_FIRST: &str = batches!("number < wanted.first + 0 * wanted.second", "number DESC");
 const LOWEST_FIRST: &str = batches!("number > wanted.first + 0 * wanted.second", "number");
 
-fn sql(range: &Range) -> &'static str {
-    match (range.by_number, range.oldest_first) {
-        (false, false) => NEWEST_FIRST,
-        (false, true) => OLDEST_FIRST,
-        (true, false) => HIGHEST_FIRST,
-        (true, true) => LOWEST_FIRST,
-    }
-}
+/// The statements for the orders of [`Range::of_order`].
+const STATEMENTS: [&str; 4] = [NEWEST_FIRST, OLDEST_FIRST, HIGHEST_FIRST, LOWEST_FIRST];
 
 pub(super) async fn list(
     transaction: &Transaction<'_>,
@@ -182,7 +176,7 @@ impl<'a> Merge<'a> {
         let firsts: Vec<i64> = wanted().map(|cursor| cursor.from.0).collect();
         let seconds: Vec<i64> = wanted().map(|cursor| cursor.from.1).collect();
         let pieces: Vec<i64> = wanted().map(|cursor| cursor.piece).collect();
-        let statement = self.transaction.prepare_cached(sql(&self.range)).await?;
+        let statement = self.transaction.prepare_cached(self.range.of_order(STATEMENTS)).await?;
         let rows =
             self.transaction.query(&statement, &[&feeds, &firsts, &seconds, &pieces]).await?;
         let mut found: BTreeMap<i64, Vec<ListEntry>> = BTreeMap::new();
@@ -231,7 +225,7 @@ mod tests {
             let read = library.connections.read(|transaction| {
                 async move {
                     let mut plans = Vec::new();
-                    for sql in [NEWEST_FIRST, OLDEST_FIRST, HIGHEST_FIRST, LOWEST_FIRST] {
+                    for sql in STATEMENTS {
                         let (sql, numbers) = (format!("EXPLAIN {sql}"), &[1_i64][..]);
                         let rows = transaction
                             .query(&sql, &[&numbers, &numbers, &numbers, &numbers])

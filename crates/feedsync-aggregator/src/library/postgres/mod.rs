@@ -54,7 +54,7 @@ impl PostgresLibrary {
     }
 
     /// Copies the library of a directory, with the numbers of its feeds and articles, unless this one has or had feeds.
-    /// Nobody may use that library meanwhile; it is not changed. Returns the number of articles, or `None` if nothing was
+    /// Nobody may use that library meanwhile; its contents are not changed. Returns the number of articles, or `None` if nothing was
     /// copied.
     pub async fn import(&self, directory: &Path) -> Result<Option<u64>, LibraryError> {
         if !directory.join(SqliteLibrary::FILE).exists() {

@@ -39,7 +39,7 @@ pub(super) fn list(
 ) -> Result<Vec<ListEntry>, LibraryError> {
     let most = selection.most.min(MAX_LISTED);
     let range = Range::of(selection);
-    let mut statement = connection.prepare_cached(sql(&range))?;
+    let mut statement = connection.prepare_cached(range.of_order(STATEMENTS))?;
     let mut feed_cursors = feed_cursors(connection, &selection.feeds, &range)?;
     let next = feed_cursors.iter().enumerate().map(|(feed_cursor, of)| Next {
         rank: of.rank,
@@ -68,14 +68,8 @@ pub(super) fn list(
     Ok(list)
 }
 
-fn sql(range: &Range) -> &'static str {
-    match (range.by_number, range.oldest_first) {
-        (false, false) => NEWEST_FIRST,
-        (false, true) => OLDEST_FIRST,
-        (true, false) => HIGHEST_FIRST,
-        (true, true) => LOWEST_FIRST,
-    }
-}
+/// The statements for the orders of [`Range::of_order`].
+const STATEMENTS: [&str; 4] = [NEWEST_FIRST, OLDEST_FIRST, HIGHEST_FIRST, LOWEST_FIRST];
 
 /// Returns the number of articles of each feed that the filter accepts.
 pub(super) fn count(
