@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use feedsync_aggregator::{FeedSchedule, Newsreading, Readers, WebFinder};
-use feedsync_aggregator::{Library, PostgresLibrary, SqliteLibrary};
+use feedsync_aggregator::{Library, LibraryError, PostgresLibrary, SqliteLibrary};
 use feedsync_client::replicate::RequestedReplications;
 use feedsync_client::{Schedule, Session};
 use feedsync_endpoint::Endpoint;
@@ -215,10 +215,15 @@ async fn library(context: &Context, address: &StoreAddress) -> Result<Arc<dyn Li
                 );
             }
             // They are fetched again, and the file stays.
-            Err(error) => warn(&format!(
-                "the articles in {} were not copied into the database: {error}",
-                context.data.join(SqliteLibrary::FILE).display()
-            )),
+            Err(error @ (LibraryError::Damaged(_) | LibraryError::Foreign { .. })) => {
+                let file = context.data.join(SqliteLibrary::FILE);
+                warn(&format!(
+                    "the articles in {} were not copied into the database: {error}",
+                    file.display()
+                ));
+            }
+            // Another node may be copying. Once the database has feeds, nothing is copied any more.
+            Err(error) => return Err(Failure::store(error)),
         }
         return Ok(Arc::new(library));
     }
