@@ -126,7 +126,7 @@ impl Restore<'_> {
             };
         }
         if !self.is_from_itself() {
-            self.treat_foreign().await?;
+            self.undo_creations().await?;
         }
         Ok(self.summary)
     }
@@ -155,7 +155,7 @@ impl Restore<'_> {
             let was = past.leaves.into_iter().next().filter(|leaf| !leaf.is_deleted);
             match (was, present) {
                 (None, None) => self.summary.unchanged += 1,
-                (None, Some((revision, _))) => changes.extend(self.treat_newer(id, revision)),
+                (None, Some((revision, _))) => changes.extend(self.deletion_of_newer(id, revision)),
                 (Some(was), Some((_, body))) if is_equal(&was.body, body) => {
                     self.summary.unchanged += 1;
                 }
@@ -176,12 +176,12 @@ impl Restore<'_> {
     }
 
     /// Deletes or counts the documents that exist now, and that the source never had.
-    async fn treat_foreign(&mut self) -> Result<(), StoreError> {
+    async fn undo_creations(&mut self) -> Result<(), StoreError> {
         let (databases, name) = (self.writer.endpoint.databases(), &self.database.name);
         if let Some(ids) = &self.request.documents {
             for ids in ids.chunks(BATCH) {
                 let page = databases.documents(name, ids, leaves::none(), u64::MAX).await?;
-                self.treat_foreign_among(page.documents).await?;
+                self.undo_creations_among(page.documents).await?;
             }
             return Ok(());
         }
@@ -198,11 +198,11 @@ impl Restore<'_> {
             let page = databases.documents_by_id(name, range, leaves::none(), u64::MAX).await?;
             let Some(last) = page.documents.iter().flatten().last() else { return Ok(()) };
             from = Bound::Excluded(last.document.id.as_str().to_owned());
-            self.treat_foreign_among(page.documents).await?;
+            self.undo_creations_among(page.documents).await?;
         }
     }
 
-    async fn treat_foreign_among(
+    async fn undo_creations_among(
         &mut self,
         documents: Vec<Option<LoadedDocument>>,
     ) -> Result<(), StoreError> {
@@ -214,14 +214,14 @@ impl Restore<'_> {
         for (document, known) in documents.into_iter().zip(page.documents) {
             let winner = document.tree.winner().filter(|leaf| !leaf.content.is_deleted);
             if let (None, Some(leaf)) = (known, winner) {
-                changes.extend(self.treat_newer(document.id.clone(), leaf.revision));
+                changes.extend(self.deletion_of_newer(document.id.clone(), leaf.revision));
             }
         }
         self.write(changes).await
     }
 
-    /// Counts a document that did not exist at the moment, or returns its deletion.
-    fn treat_newer(&mut self, id: DocumentId, revision: &Revision) -> Option<Change> {
+    /// The deletion of a document that did not exist at the moment; `None` if such documents are only counted.
+    fn deletion_of_newer(&mut self, id: DocumentId, revision: &Revision) -> Option<Change> {
         match (self.request.deletes_newer, self.request.is_trial) {
             (true, false) => return Some(Change::Deleted(Box::new(deletion(id, revision)))),
             (true, true) => self.summary.deleted += 1,
