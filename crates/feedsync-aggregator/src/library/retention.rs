@@ -17,6 +17,14 @@ pub struct Retention {
     pub names: BTreeSet<ArticleId>,
 }
 
+impl Retention {
+    /// Number of newest articles besides the last one that stays for being new; `None` if none does.
+    pub(super) fn newest_before_last(&self) -> Option<i64> {
+        let others = self.newest.checked_sub(1)?;
+        Some(i64::try_from(others).unwrap_or(i64::MAX))
+    }
+}
+
 /// Maximum number of articles that are deleted in one transaction.
 pub(super) const SWEEP_BATCH: usize = 500;
 

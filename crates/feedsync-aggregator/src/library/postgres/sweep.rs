@@ -26,8 +26,7 @@ pub(super) async fn delete_batch(
     if !feeds::lock(transaction, feed).await? {
         return Ok(0);
     }
-    let Some((sort_date, number)) = oldest_of_the_newest(transaction, feed, keep.newest).await?
-    else {
+    let Some((sort_date, number)) = oldest_of_the_newest(transaction, feed, keep).await? else {
         return Ok(0);
     };
     let sql = "SELECT number, shown, name FROM articles
@@ -64,12 +63,11 @@ pub(super) async fn delete_batch(
 async fn oldest_of_the_newest(
     transaction: &Transaction<'_>,
     feed: FeedNumber,
-    newest: usize,
+    keep: &Retention,
 ) -> Result<Option<(i64, i64)>, LibraryError> {
-    let Some(others) = newest.checked_sub(1) else {
+    let Some(others) = keep.newest_before_last() else {
         return Ok(Some((i64::MAX, i64::MAX)));
     };
-    let others = i64::try_from(others).unwrap_or(i64::MAX);
     let sql = "SELECT shown, number FROM articles WHERE feed = $1
                 ORDER BY shown DESC, number DESC LIMIT 1 OFFSET $2";
     let statement = transaction.prepare_cached(sql).await?;

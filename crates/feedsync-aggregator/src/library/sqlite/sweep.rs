@@ -21,7 +21,7 @@ pub(super) fn delete_batch(
     feed: FeedNumber,
     keep: &Retention,
 ) -> Result<usize, LibraryError> {
-    let Some((sort_date, number)) = oldest_of_the_newest(connection, feed, keep.newest)? else {
+    let Some((sort_date, number)) = oldest_of_the_newest(connection, feed, keep)? else {
         return Ok(0);
     };
     let mut statement = connection.prepare_cached(
@@ -50,12 +50,11 @@ pub(super) fn delete_batch(
 fn oldest_of_the_newest(
     connection: &Connection,
     feed: FeedNumber,
-    newest: usize,
+    keep: &Retention,
 ) -> Result<Option<(i64, i64)>, LibraryError> {
-    let Some(others) = newest.checked_sub(1) else {
+    let Some(others) = keep.newest_before_last() else {
         return Ok(Some((i64::MAX, i64::MAX)));
     };
-    let others = i64::try_from(others).unwrap_or(i64::MAX);
     let mut statement = connection.prepare_cached(
         "SELECT shown, number FROM listed WHERE feed = ?1
           ORDER BY shown DESC, number DESC LIMIT 1 OFFSET ?2",
