@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use feedsync_aggregator::SqliteLibrary;
 use feedsync_test::postgres::Cluster;
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
@@ -193,4 +194,29 @@ fn articles_move_into_the_database() {
     for node in fleet.balancer.nodes() {
         assert_eq!(shown(node), before);
     }
+}
+
+/// A file of articles that is damaged is left where it is. One that cannot be copied now is not passed over, since nothing is
+/// copied once the database has feeds.
+#[test]
+fn hub_does_not_start_without_articles_that_it_could_copy_later() {
+    let cluster = Cluster::start();
+    let url = database(&cluster);
+    let place = TestDirectory::new();
+    place.bare("node-0");
+    let file = "node-0/articles.sqlite3";
+    drop(SqliteLibrary::open(&place.path("node-0")).unwrap());
+    let newer = rusqlite::Connection::open(place.path(file)).unwrap();
+    newer.pragma_update(None, "user_version", 99).unwrap();
+    drop(newer);
+    let arguments = ["--data", "node-0", "--endpoint", "hub", "serve", "--listen", "127.0.0.1:0"];
+    let refused = place.command(&arguments).env("FEEDSYNC_STORE", &url).output().unwrap();
+    let told = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && told.contains("newer version"), "{told}");
+
+    place.write(file, &"a diary, and no database at all\n".repeat(100));
+    let fleet = Fleet::start_in(place, &url, 1);
+    let log = fleet.log(0);
+    assert!(log.contains("were not copied into the database"), "{log}");
+    assert!(fleet.place.read(file).starts_with("a diary"));
 }

@@ -164,6 +164,7 @@ impl RangeReader {
     }
 
     /// Number of rows of a range to read: one more than may be taken.
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn most_of_range(&self) -> usize {
         self.limit.most_of_range.min(self.limit.most).saturating_add(1)
     }
