@@ -101,6 +101,12 @@ impl FeedState {
         self.last_read(article, at).is_some_and(|(is_read, _)| is_read)
     }
 
+    /// Whether the latest mark that concerns an article with that time of publication states that it is read,
+    /// and the time of that mark. `None` if there is no mark.
+    pub fn read_mark(&self, article: &ArticleId, at: Option<Millis>) -> Option<(bool, Tick)> {
+        self.last_read(article, at).map(|(is_read, stamp)| (is_read, stamp.tick))
+    }
+
     /// The latest mark that concerns an article, and its stamp.
     pub(crate) fn last_read(
         &self,

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 
 use feedsync_log::{
     Clock, Device, Event, Header, Line, LineError, Lines, Millis, Position, RecordId, Session,
-    SnapshotCoverage, Stamp, Start, overlap_of,
+    SnapshotCoverage, Stamp, Start, Tick, overlap_of,
 };
 
 use crate::action::Action;
@@ -83,6 +83,11 @@ impl Replica {
     /// The device that makes the records.
     pub fn device(&self) -> &Device {
         &self.device
+    }
+
+    /// The latest tick that it made or saw.
+    pub fn latest_tick(&self) -> Tick {
+        self.clock.last()
     }
 
     /// Name of the log that synchronizes it, for people.

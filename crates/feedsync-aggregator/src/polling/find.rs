@@ -50,6 +50,8 @@ pub struct NamedFeed {
     pub title: Option<String>,
     /// Format of the feed, or the one that the link declares.
     pub kind: FeedKind,
+    /// Number of articles in the feed, if it was fetched.
+    pub article_count: Option<usize>,
 }
 
 /// Format of a feed, as far as newsreaders distinguish formats.
@@ -181,7 +183,8 @@ impl WebFinder {
                     _ => FeedKind::Rss,
                 };
                 let title = document.feed.title.map(fetch::short);
-                Ok(Found::Feed(NamedFeed { address: address.clone(), title, kind }))
+                let (address, article_count) = (address.clone(), Some(document.feed.entries.len()));
+                Ok(Found::Feed(NamedFeed { address, title, kind, article_count }))
             }
             Err(NotAFeed { named: Some(feeds), .. }) => match feeds.is_empty() {
                 true => Err(FindError::NoFeed),

@@ -118,7 +118,8 @@ impl<'a> LinkCollector<'a> {
                 let title =
                     attribute(tag, "title").map(str::trim).filter(|title| !title.is_empty());
                 let title = title.map(|title| title.chars().take(MAX_TITLE).collect());
-                let named = |address| NamedFeed { address, title, kind: kind(tag) };
+                let named =
+                    |address| NamedFeed { address, title, kind: kind(tag), article_count: None };
                 found.links.extend(address.map(|address| (rank, named(address))));
             }
             _ => {}

@@ -5,6 +5,7 @@ mod person;
 mod readers;
 mod select;
 mod subscription_view;
+mod undo;
 mod upkeep;
 
 pub use marks::FeedMarks;
@@ -12,4 +13,5 @@ pub use person::{MAX_FINDS, MarkResult, Person, ReadingError};
 pub use readers::Readers;
 pub use select::{Selected, select, total};
 pub use subscription_view::{FeedView, SubscriptionView};
+pub use undo::{MarkedArticles, UndoResult, UndoState};
 pub use upkeep::SweepResult;

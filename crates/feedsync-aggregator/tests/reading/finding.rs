@@ -22,7 +22,7 @@ fn page(body: &str) -> Page {
 }
 
 fn named(address: FeedAddress, title: Option<&str>, kind: FeedKind) -> NamedFeed {
-    NamedFeed { address, title: title.map(str::to_owned), kind }
+    NamedFeed { address, title: title.map(str::to_owned), kind, article_count: None }
 }
 
 fn found(address: FeedAddress, title: &str) -> FoundFeed {
@@ -47,14 +47,15 @@ async fn finder_returns_a_feed_or_the_feeds_that_a_page_names() {
     scene.web.put("/empty", page("<!DOCTYPE html><title>Nothing</title>"));
     scene.web.put("/text", page("just words"));
     let finder = scene.finder();
-    for (path, title, kind) in [
-        ("/feed", "News", FeedKind::Rss),
-        ("/atom", "Posts", FeedKind::Atom),
-        ("/json", "J", FeedKind::Json),
+    for (path, title, kind, count) in [
+        ("/feed", "News", FeedKind::Rss, 1),
+        ("/atom", "Posts", FeedKind::Atom, 0),
+        ("/json", "J", FeedKind::Json, 0),
     ] {
         assert_eq!(finder.first(&at(path)).await.unwrap(), found(at(path), title), "{path}");
         let all = finder.all(&at(path)).await.unwrap();
-        assert_eq!(all, [named(at(path), Some(title), kind)], "{path}");
+        let expected = named(at(path), Some(title), kind);
+        assert_eq!(all, [NamedFeed { article_count: Some(count), ..expected }], "{path}");
     }
     assert_eq!(
         finder.all(&at("/page")).await.unwrap(),

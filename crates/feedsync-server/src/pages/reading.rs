@@ -9,6 +9,7 @@ pub(crate) mod articles;
 pub(crate) mod export;
 pub(crate) mod feed;
 mod list;
+mod subscribing;
 pub(crate) mod subscriptions;
 pub(crate) mod transfer;
 

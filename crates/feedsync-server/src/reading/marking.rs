@@ -1,6 +1,6 @@
 //! Changes of read marks, stars and tags of articles.
 
-use feedsync_aggregator::{FeedView, ListEntry};
+use feedsync_aggregator::{FeedView, ListEntry, MarkedArticles};
 use feedsync_log::Millis;
 use feedsync_reader_api::{
     ArticleNumber, Continuation, FolderNumber, Marking, Selection, Span, Stream,
@@ -8,6 +8,9 @@ use feedsync_reader_api::{
 use feedsync_reading_state::Folder;
 
 use super::{Reading, Refusal};
+
+/// Maximum number of articles of which marking as read can be undone. Each takes a record in the log then.
+const MAX_UNDOABLE: usize = 100_000;
 
 /// Maximum number of articles that are marked one by one, where a mark for a whole feed is not possible.
 pub(crate) const MAX_MARKED: usize = 10_000;
@@ -59,14 +62,14 @@ impl Reading {
         self.mark_each(&listed).await
     }
 
-    /// Marks a part of a list as read, up to the arrival time of an article. Articles that the user was not
-    /// shown stay unchanged. Feeds take one record each, where that is possible.
+    /// Marks a part of a list as read, up to the arrival time of an article, so that this can be undone. Articles
+    /// that the user was not shown stay unchanged. Feeds take one record each, where that is possible.
     pub(crate) async fn mark_part(
         &self,
         asked: &Selection,
         part: Part,
         last: ArticleNumber,
-    ) -> Result<(), Refusal> {
+    ) -> Result<MarkedArticles, Refusal> {
         let mut unread = Selection { from: None, skip: 0, count: MAX_MARKED, ..asked.clone() };
         unread.include.push(Stream::Unread);
         unread.below = Some(ArticleNumber::new(last.get().saturating_add(1)));
@@ -75,16 +78,20 @@ impl Reading {
             Part::Before(place) => {
                 unread.descending = !asked.descending;
                 unread.from = Some(place);
-                self.person.mark(&[place.article], true).await?;
             }
-            Part::Behind(place) => {
-                unread.from = Some(place);
-                self.person.mark(&[place.article], true).await?;
-            }
+            Part::Behind(place) => unread.from = Some(place),
         }
         let listed = self.select(&unread).await?.listed;
+        // The article at the position is part of the list, but not of the selection.
+        let own = unread.from.map(|place| place.article);
+        let with_own = |listed: &[ListEntry]| {
+            listed.iter().map(|listed| listed.number).chain(own).collect::<Vec<_>>()
+        };
+        let each = async || -> Result<MarkedArticles, Refusal> {
+            Ok(self.person.mark_undoably(&with_own(&listed), None).await?)
+        };
         let (Some(first), Some(feeds)) = (listed.first(), self.feeds_of(&asked.stream)) else {
-            return self.mark_each(&listed).await;
+            return each().await;
         };
         let is_of_feeds = unread.descending && asked.search.is_none();
         // A mark up to a date covers all older articles, also those outside the part.
@@ -100,10 +107,22 @@ impl Reading {
             || is_swallowed(since).await?
             || (unread.from.is_some() && is_swallowed(beside).await?)
         {
-            return self.mark_each(&listed).await;
+            return each().await;
         }
-        self.person.mark_all(&feeds, Some(first.sort_date)).await?;
-        Ok(())
+        let all = Selection {
+            from: None,
+            below: None,
+            count: MAX_UNDOABLE + 1,
+            published: up_to,
+            ..unread.clone()
+        };
+        let covered = self.select(&all).await?.listed;
+        if covered.len() > MAX_UNDOABLE {
+            self.person.mark_all(&feeds, Some(first.sort_date)).await?;
+            return Ok(MarkedArticles::default());
+        }
+        let covered = with_own(&covered);
+        Ok(self.person.mark_undoably(&covered, Some((&feeds, first.sort_date))).await?)
     }
 
     pub(crate) async fn mark_each(&self, listed: &[ListEntry]) -> Result<(), Refusal> {

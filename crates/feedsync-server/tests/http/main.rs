@@ -43,6 +43,8 @@ mod pages_people;
 mod pages_reading;
 mod pages_reading_lists;
 mod pages_reading_shown;
+mod pages_reading_subscribing;
+mod pages_reading_undo;
 mod pages_sessions;
 mod postgres;
 mod protocol;

@@ -39,7 +39,7 @@ struct AnyAddress;
 impl FeedFinder for AnyAddress {
     async fn all(&self, address: &FeedAddress) -> Result<Vec<NamedFeed>, FindError> {
         let (address, kind) = (address.clone(), FeedKind::Rss);
-        Ok(vec![NamedFeed { address, title: None, kind }])
+        Ok(vec![NamedFeed { address, title: None, kind, article_count: Some(3) }])
     }
 
     async fn first(&self, address: &FeedAddress) -> Result<FoundFeed, FindError> {

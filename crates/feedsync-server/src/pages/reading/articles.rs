@@ -5,7 +5,7 @@ use askama::Template;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_aggregator::{FeedView, StoredArticle};
+use feedsync_aggregator::{FeedView, StoredArticle, UndoResult, UndoState};
 use feedsync_log::Millis;
 use feedsync_reader_api::{ArticleNumber, Continuation, Marking, Tags};
 use http::StatusCode;
@@ -19,9 +19,9 @@ use crate::hub::Hub;
 use crate::pages::answer::{Frame, Time, page, see_other};
 use crate::pages::assets::READING;
 use crate::pages::form::Form;
-use crate::reading::Reading;
 use crate::reading::articles::{is_web, listed};
 use crate::reading::marking::Part;
+use crate::reading::{Reading, Refusal};
 
 /// Number of articles of a page.
 const PAGE: usize = 50;
@@ -36,7 +36,9 @@ struct ArticlesPage {
     /// Address of this page, and of its forms.
     here: String,
     title: String,
-    said: &'static str,
+    said: String,
+    /// Id of the action that the message is about, if it can be undone.
+    undo: Option<u64>,
     list: List,
     part: Option<(&'static str, String)>,
     /// Page of the feed for the list of one feed, and the reason why it could not be read.
@@ -95,7 +97,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         Some(from) => with(&address, "from", &from.to_string()),
         None => address.clone(),
     };
-    let said = said(call.query.text("said").unwrap_or_default());
+    let (said, undo) = notice(&call, &reading, &title);
     page(permit, &call, StatusCode::OK, move || ArticlesPage {
         script: &READING.name,
         next: found.next.map(|next| with(&address, "from", &next.to_string())),
@@ -103,6 +105,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         here,
         title,
         said,
+        undo,
         part: list.part(),
         feed,
         rows: unwritten.into_iter().map(|one| one.row(&root, &list)).collect(),
@@ -146,13 +149,23 @@ pub(crate) async fn mark(
         placed("above")?.map(Part::Before),
         placed("below")?.map(Part::Behind),
     ];
-    let said = if let Some((marking, said)) = markings.into_iter().flatten().next() {
+    let mut undo = match form.text("undo") {
+        "" => None,
+        text => Some(undo_id(text)?),
+    };
+    let said = if let Some(id) = undo {
+        match reading.person.undo(id).await.map_err(Refusal::from)? {
+            UndoResult::Undone(_) => "undone",
+            UndoResult::AlreadyUndone => "undone-before",
+            UndoResult::Expired => "expired",
+        }
+    } else if let Some((marking, said)) = markings.into_iter().flatten().next() {
         reading.mark(&marking).await?;
         said
     } else if let Some(part) = parts.into_iter().flatten().next() {
         let last =
             named("last")?.ok_or_else(|| Problem::parameter("last", "the parameter is missing"))?;
-        reading.mark_part(&list.selection(0), part, last).await?;
+        undo = reading.mark_part(&list.selection(0), part, last).await?.undo;
         "all"
     } else {
         return Err(Problem::bad_request("the form has no such action"));
@@ -161,7 +174,43 @@ pub(crate) async fn mark(
     if let Some(from) = from {
         address = with(&address, "from", &from.to_string());
     }
-    see_other(&with(&address, "said", said))
+    let address = with(&address, "said", said);
+    see_other(&match undo {
+        Some(id) => with(&address, "undo", &id.to_string()),
+        None => address,
+    })
+}
+
+fn undo_id(text: &str) -> Result<u64, Problem> {
+    text.parse().map_err(|_| Problem::parameter("undo", "the value is not the id of an action"))
+}
+
+/// Message about the form that led to the page, and the id of the action if it can be undone.
+fn notice(call: &Call, reading: &Reading, title: &str) -> (String, Option<u64>) {
+    let word = call.query.text("said").unwrap_or_default();
+    let id = call.query.text("undo").and_then(|text| text.parse::<u64>().ok());
+    let articles = |count: usize| match count {
+        1 => format!("1 article of {title}"),
+        _ => format!("{count} articles of {title}"),
+    };
+    match (word, id.and_then(|id| reading.person.undo_state(id))) {
+        ("all", Some(UndoState::Possible(count))) => {
+            let text = format!(
+                "Marked {} as read. Articles that arrived since the list was loaded are not \
+                 affected.",
+                articles(count)
+            );
+            (text, id)
+        }
+        ("undone", Some(UndoState::Done(0))) => {
+            ("Nothing was undone: the articles were marked again since then.".to_owned(), None)
+        }
+        ("undone", Some(UndoState::Done(count))) => {
+            let verb = if count == 1 { "is" } else { "are" };
+            (format!("Undone: {} {verb} unread again.", articles(count)), None)
+        }
+        _ => (said(word).to_owned(), None),
+    }
 }
 
 fn place(call: &Call) -> Result<Option<Continuation>, Problem> {
@@ -179,6 +228,11 @@ pub(super) fn said(word: &str) -> &'static str {
         "all" => {
             "Marked as read. Articles that arrived since the list was loaded are not affected."
         }
+        "undone" => "Undone.",
+        "undone-before" => "This was already undone. Nothing was changed.",
+        "expired" => {
+            "It is too late to undo this. An action can be undone for ten minutes, unless the hub restarts."
+        }
         "tagged" => "Tagged.",
         "untagged" => "Tag removed.",
         _ => "",
@@ -189,7 +243,7 @@ impl Reading {
     /// The newest article of all feeds.
     async fn last(&self) -> Result<ArticleNumber, Problem> {
         let last = self.newsreading.readers.library().before(Millis::MAX).await;
-        let last = last.map_err(crate::reading::Refusal::from)?;
+        let last = last.map_err(Refusal::from)?;
         Ok(last.unwrap_or(ArticleNumber::new(0)))
     }
 }

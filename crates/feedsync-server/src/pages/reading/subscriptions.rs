@@ -4,23 +4,28 @@ use askama::Template;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_aggregator::{FeedView, FoundFeed};
+use feedsync_aggregator::FeedView;
 use feedsync_reader_api::{FolderNumber, Stream};
-use feedsync_reading_state::FeedAddress;
 use http::StatusCode;
 
 use super::list::{List, ListSource};
-use super::{feed_page, home, reading, time, typed_folder, with};
+use super::subscribing::{Draft, Subscribed, subscribe};
+use super::{feed_page, home, reading, time, with};
 use crate::access::call::Call;
 use crate::http::html::content::short;
 use crate::http::problem::Problem;
 use crate::hub::Hub;
-use crate::pages::answer::{Frame, Time, page, see_other, sentence};
+use crate::pages::answer::{Frame, Time, page, see_other};
 use crate::pages::assets::READING;
-use crate::pages::form::{Form, Posted};
+use crate::pages::form::Posted;
 use crate::pages::form_token::STALE;
 use crate::reading::Reading;
-use crate::reading::discovery::Discovery;
+
+/// Action that subscribes to the feed at an address, after a look at it.
+const SUBSCRIBE: &str = "subscribe";
+
+/// Action that subscribes to an address which could not be read.
+const SUBSCRIBE_UNCHECKED: &str = "subscribe-unchecked";
 
 #[derive(Template)]
 #[template(path = "subscriptions.html")]
@@ -28,7 +33,7 @@ struct SubscriptionsPage {
     frame: Frame,
     script: &'static str,
     page: String,
-    said: &'static str,
+    said: String,
     unread: u64,
     everything: String,
     tags: Vec<(String, String)>,
@@ -58,22 +63,6 @@ struct Row {
     checked: Option<Time>,
 }
 
-/// Input for a new subscription.
-#[derive(Default)]
-struct Draft {
-    address: String,
-    folder: String,
-    address_error: String,
-    folder_error: String,
-    error: String,
-}
-
-impl Draft {
-    fn is_refused(&self) -> bool {
-        [&self.address_error, &self.folder_error, &self.error].iter().any(|text| !text.is_empty())
-    }
-}
-
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     shown(&hub, &call, Draft::default(), StatusCode::OK).await
 }
@@ -86,42 +75,25 @@ pub(crate) async fn change(
 ) -> Result<Response, Problem> {
     let posted = Posted::read(&hub, &call, body).await?;
     let mut reading = reading(&hub, &call).await?;
-    let typed = |form: &Form| Draft {
-        address: form.text("address").trim().to_owned(),
-        folder: form.text("folder").to_owned(),
-        ..Draft::default()
-    };
     let form = match &posted {
         Posted::Genuine(form) => form,
         Posted::Foreign(form) => {
-            let draft = Draft { error: STALE.to_owned(), ..typed(form) };
+            let draft = Draft { error: STALE.to_owned(), ..Draft::of(form) };
             return shown(&hub, &call, draft, StatusCode::FORBIDDEN).await;
         }
     };
     let said = match form.text("action") {
-        "subscribe" => {
-            let draft = typed(form);
-            let again = |draft| shown(&hub, &call, draft, StatusCode::UNPROCESSABLE_ENTITY);
-            let address: FeedAddress = match draft.address.parse() {
-                Ok(address) => address,
-                Err(error) => {
-                    return again(Draft { address_error: sentence(error), ..draft }).await;
+        action @ (SUBSCRIBE | SUBSCRIBE_UNCHECKED) => {
+            let is_checked = action == SUBSCRIBE;
+            match subscribe(&mut reading, Draft::of(form), is_checked).await? {
+                Ok(subscribed) => return see_other(&subscribed.address(&call)),
+                Err(draft) => {
+                    let is_choice = !draft.choices.is_empty();
+                    let status =
+                        if is_choice { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
+                    return shown(&hub, &call, draft, status).await;
                 }
-            };
-            let folder = match typed_folder(&reading, &draft.folder) {
-                Ok(folder) => folder,
-                Err(folder_error) => return again(Draft { folder_error, ..draft }).await,
-            };
-            let folder = Some(folder).filter(|folder| !folder.names().is_empty());
-            let address = match reading.find(&address).await? {
-                Discovery::Known(address) | Discovery::New(FoundFeed { address, .. }) => address,
-                Discovery::NotFound(error) => {
-                    let address_error = sentence(format!("no feed found: {error}"));
-                    return again(Draft { address_error, ..draft }).await;
-                }
-            };
-            reading.subscribe(address, None, folder).await?;
-            "subscribed"
+            }
         }
         "refresh" => {
             let feeds: Vec<_> =
@@ -145,10 +117,10 @@ async fn shown(
     let frame = Frame::of(hub, call).await?;
     let root = frame.root.clone();
     let said = match call.query.text("said").unwrap_or_default() {
-        "subscribed" => "Subscribed. The articles appear as soon as the feed has been fetched.",
-        "unsubscribed" => "Unsubscribed. Your read marks, stars and tags are kept.",
-        "asked" => "Your feeds are being refreshed. Reload this page in a moment.",
-        _ => "",
+        "subscribed" => Subscribed::message(call, &reading),
+        "unsubscribed" => "Unsubscribed. Your read marks, stars and tags are kept.".to_owned(),
+        "asked" => "Your feeds are being refreshed. Reload this page in a moment.".to_owned(),
+        _ => String::new(),
     };
     page(permit, call, status, move || {
         let tag = |tag: &feedsync_reading_state::Tag| {
