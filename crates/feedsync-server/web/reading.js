@@ -74,6 +74,25 @@
   document.addEventListener("prerenderingchange", opened);
   opened();
 
+  // Times relative to now, or as dates in the time zone of this browser. The whole time is the title.
+  const language = document.documentElement.lang;
+  const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
+  const date = new Intl.DateTimeFormat(language, { dateStyle: "medium" });
+  const whole = new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "long" });
+  function showTimes() {
+    for (const time of document.querySelectorAll("main time[datetime]")) {
+      const at = new Date(time.dateTime);
+      if (Number.isNaN(at.getTime())) continue;
+      const seconds = (at - Date.now()) / 1000;
+      const [unit, length] = [["day", 86400], ["hour", 3600], ["minute", 60]].find(([, length]) => Math.abs(seconds) >= length) ?? ["second", 1];
+      const isNear = Math.abs(seconds) < 7 * 86400;
+      time.textContent = isNear ? relative.format(Math.round(seconds / length), unit) : date.format(at);
+      time.title = whole.format(at);
+    }
+  }
+  showTimes();
+  setInterval(showTimes, 60_000);
+
   const link = (selector) => document.querySelector(`main ${selector}`);
   const isList = document.querySelector("[data-open]") !== null;
 

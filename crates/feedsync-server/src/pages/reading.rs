@@ -8,6 +8,7 @@ pub(crate) mod article;
 pub(crate) mod articles;
 pub(crate) mod export;
 pub(crate) mod feed;
+mod folders;
 mod list;
 mod subscribing;
 pub(crate) mod subscriptions;

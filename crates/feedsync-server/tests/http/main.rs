@@ -41,6 +41,7 @@ mod pages_history;
 mod pages_hostile;
 mod pages_people;
 mod pages_reading;
+mod pages_reading_feeds;
 mod pages_reading_lists;
 mod pages_reading_shown;
 mod pages_reading_subscribing;

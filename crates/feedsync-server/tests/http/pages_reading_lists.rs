@@ -84,7 +84,13 @@ async fn lists_are_of_feeds_folders_and_tags_and_words_are_found_in_them() {
     assert_eq!(numbers(&seen(&anna, &format!("{LIST}?folder=0")).await), [2, 1]);
     assert_eq!(numbers(&seen(&anna, &format!("{LIST}?q=MILK")).await), [oats, bread]);
     assert_eq!(numbers(&seen(&anna, &format!("{LIST}?q=milk+oats&feed=2")).await), [oats]);
-    assert!(seen(&anna, &format!("{LIST}?q=milk&feed=1")).await.contains("No article has"));
+    let nothing = seen(&anna, &format!("{LIST}?q=milk&feed=1")).await;
+    assert!(nothing.contains("No article has"), "{nothing}");
+    assert!(nothing.contains("Searched the titles and texts of <bdi>"), "{nothing}");
+    assert!(nothing.contains(&format!("<a href=\"{LIST}?q=milk\">Search all")), "{nothing}");
+    let everywhere = seen(&anna, &format!("{LIST}?q=milk&show=unread")).await;
+    assert!(everywhere.contains("texts of unread articles in <bdi>All articles"), "{everywhere}");
+    assert!(!everywhere.contains(">Search all articles</a>"), "{everywhere}");
     // Searches find read articles too, unless they are limited to unread ones.
     done(&anna, LIST, &[("read", &bread.to_string())]).await;
     assert_eq!(numbers(&seen(&anna, &format!("{LIST}?q=milk")).await), [oats, bread]);

@@ -13,6 +13,7 @@ use feedsync_reading_state::Tag;
 use http::StatusCode;
 
 use super::articles::said;
+use super::folders::Sidebar;
 use super::list::{List, ListSource};
 use super::{reading, time, with};
 use crate::access::call::Call;
@@ -41,6 +42,7 @@ const WITH_PICTURES: &str = "default-src 'none'; style-src 'self'; script-src 's
 struct ArticlePage {
     frame: Frame,
     script: &'static str,
+    sidebar: Sidebar,
     list_page: String,
     list_title: String,
     /// Address of its forms.
@@ -149,6 +151,7 @@ async fn shown(
     let previous = beside(&reading, &list, &article, false).await?;
     let next = beside(&reading, &list, &article, true).await?;
     let list_title = list.title(&reading)?;
+    let sidebar = Sidebar::of(&reading, &root, &list);
     let other = List { with_pictures: !list.with_pictures, ..list.clone() };
     let is_read = feed.marks.is_read(&listed(&article));
     let is_starred = feed.marks.is_starred(article.number);
@@ -164,6 +167,7 @@ async fn shown(
         drop(ticket);
         ArticlePage {
             script: &READING.name,
+            sidebar,
             list_page: list.page(&root),
             list_title,
             here: list.article(&root, number),

@@ -10,6 +10,7 @@ use feedsync_log::Millis;
 use feedsync_reader_api::{ArticleNumber, Continuation, Marking, Tags};
 use http::StatusCode;
 
+use super::folders::Sidebar;
 use super::list::{List, ListSource};
 use super::{beginning, feed_page, reading, time, with};
 use crate::access::call::Call;
@@ -39,7 +40,10 @@ struct ArticlesPage {
     said: String,
     /// Id of the action that the message is about, if it can be undone.
     undo: Option<u64>,
+    sidebar: Sidebar,
     list: List,
+    /// Address of the same search in all articles, if this is a search in a part of them.
+    everywhere: Option<String>,
     part: Option<(&'static str, String)>,
     /// Page of the feed for the list of one feed, and the reason why it could not be read.
     feed: Option<(String, Option<String>)>,
@@ -98,6 +102,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         None => address.clone(),
     };
     let (said, undo) = notice(&call, &reading, &title);
+    let sidebar = Sidebar::of(&reading, &root, &list);
     page(permit, &call, StatusCode::OK, move || ArticlesPage {
         script: &READING.name,
         next: found.next.map(|next| with(&address, "from", &next.to_string())),
@@ -106,6 +111,9 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         title,
         said,
         undo,
+        sidebar,
+        everywhere: (list.of != ListSource::All)
+            .then(|| List { of: ListSource::All, shows_read: true, ..list.clone() }.page(&root)),
         part: list.part(),
         feed,
         rows: unwritten.into_iter().map(|one| one.row(&root, &list)).collect(),

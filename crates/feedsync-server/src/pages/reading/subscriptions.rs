@@ -5,21 +5,19 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use feedsync_aggregator::FeedView;
-use feedsync_reader_api::{FolderNumber, Stream};
 use http::StatusCode;
 
+use super::folders::{Group, groups};
 use super::list::{List, ListSource};
 use super::subscribing::{Draft, Subscribed, subscribe};
-use super::{feed_page, home, reading, time, with};
+use super::{home, reading, with};
 use crate::access::call::Call;
-use crate::http::html::content::short;
 use crate::http::problem::Problem;
 use crate::hub::Hub;
-use crate::pages::answer::{Frame, Time, page, see_other};
+use crate::pages::answer::{Frame, page, see_other};
 use crate::pages::assets::READING;
 use crate::pages::form::Posted;
 use crate::pages::form_token::STALE;
-use crate::reading::Reading;
 
 /// Action that subscribes to the feed at an address, after a look at it.
 const SUBSCRIBE: &str = "subscribe";
@@ -38,29 +36,12 @@ struct SubscriptionsPage {
     everything: String,
     tags: Vec<(String, String)>,
     groups: Vec<Group>,
+    /// Whether feeds without unread articles are shown.
+    shows_all: bool,
+    has_feeds: bool,
     /// Names of the folders.
     folders: Vec<String>,
     draft: Draft,
-}
-
-/// The feeds of a folder.
-struct Group {
-    /// Name of the folder; none for feeds without a folder.
-    name: Option<String>,
-    page: String,
-    unread: u64,
-    rows: Vec<Row>,
-}
-
-struct Row {
-    title: String,
-    page: String,
-    settings: String,
-    unread: u64,
-    fault: Option<String>,
-    failures: u32,
-    is_gone: bool,
-    checked: Option<Time>,
 }
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
@@ -116,6 +97,7 @@ async fn shown(
     let reading = reading(hub, call).await?;
     let frame = Frame::of(hub, call).await?;
     let root = frame.root.clone();
+    let shows_all = call.query.text("show") != Some("unread");
     let said = match call.query.text("said").unwrap_or_default() {
         "subscribed" => Subscribed::message(call, &reading),
         "unsubscribed" => "Unsubscribed. Your read marks, stars and tags are kept.".to_owned(),
@@ -133,39 +115,13 @@ async fn shown(
             unread: reading.subscription_view.feeds().iter().map(|feed| feed.unread).sum(),
             everything: List::new(ListSource::All).page(&root),
             tags: reading.subscription_view.tags().into_iter().map(tag).collect(),
-            groups: groups(&reading, &root),
+            groups: groups(&reading, &root, |feed| shows_all || feed.unread > 0),
+            shows_all,
+            has_feeds: !reading.subscription_view.feeds().is_empty(),
             folders: reading.folders.iter().map(|shown| shown.name.to_string()).collect(),
             draft,
             frame,
         }
     })
     .await
-}
-
-/// Feeds without a folder, then each folder that has feeds.
-fn groups(reading: &Reading, root: &str) -> Vec<Group> {
-    let top = [(None, FolderNumber::TOP)];
-    let folders = reading.folders.iter().map(|shown| (Some(shown.name.to_string()), shown.number));
-    let group = |(name, number): (Option<String>, FolderNumber)| {
-        let inside = reading.feeds_of(&Stream::Folder(number)).unwrap_or_default();
-        let unread = inside.iter().map(|feed| feed.unread).sum();
-        let rows: Vec<_> = inside.into_iter().map(|feed| row(feed, root)).collect();
-        let page = List::new(ListSource::Folder(number)).page(root);
-        (!rows.is_empty()).then_some(Group { name, page, unread, rows })
-    };
-    top.into_iter().chain(folders).filter_map(group).collect()
-}
-
-fn row(feed: &FeedView, root: &str) -> Row {
-    let state = &feed.kept.state;
-    Row {
-        title: short(feed.title(), 120),
-        page: List::new(ListSource::Feed(feed.number())).page(root),
-        settings: feed_page(root, feed.number()),
-        unread: feed.unread,
-        fault: state.fault.clone(),
-        failures: state.failures,
-        is_gone: state.gone,
-        checked: state.checked.map(time),
-    }
 }

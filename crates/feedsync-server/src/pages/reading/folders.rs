@@ -1,0 +1,120 @@
+//! Subscribed feeds by folder, as the page of subscriptions and the side of the other pages list them.
+
+use std::collections::HashMap;
+
+use feedsync_aggregator::FeedView;
+use feedsync_reader_api::FolderNumber;
+use feedsync_reading_state::Folder;
+
+use super::list::{List, ListSource};
+use super::{feed_page, time};
+use crate::http::html::content::short;
+use crate::pages::answer::Time;
+use crate::reading::Reading;
+
+/// Maximum number of feeds beside an article or a list.
+const MAX_BESIDE: usize = 300;
+
+/// The feeds of a folder.
+pub(super) struct Group {
+    /// Name of the folder; none for feeds without a folder.
+    pub(super) name: Option<String>,
+    pub(super) page: String,
+    pub(super) unread: u64,
+    /// Whether this is the list that the page shows.
+    pub(super) is_current: bool,
+    pub(super) rows: Vec<Row>,
+}
+
+pub(super) struct Row {
+    pub(super) title: String,
+    pub(super) page: String,
+    pub(super) settings: String,
+    pub(super) unread: u64,
+    pub(super) fault: Option<String>,
+    pub(super) failures: u32,
+    pub(super) is_gone: bool,
+    pub(super) checked: Option<Time>,
+    /// Whether this is the list that the page shows.
+    pub(super) is_current: bool,
+}
+
+/// The feeds beside a list or an article: those with unread articles, and the one that is shown.
+pub(super) struct Sidebar {
+    pub(super) groups: Vec<Group>,
+    /// Address of the list of all articles.
+    pub(super) all: String,
+    pub(super) is_all_current: bool,
+    pub(super) unread: u64,
+    /// Number of further feeds with unread articles.
+    pub(super) left_out: usize,
+}
+
+impl Sidebar {
+    /// The feeds beside a list, or beside an article that was opened from it.
+    pub(super) fn of(reading: &Reading, root: &str, list: &List) -> Self {
+        let is_current = |feed: &FeedView| list.of == ListSource::Feed(feed.number());
+        let mut groups = groups(reading, root, |feed| feed.unread > 0 || is_current(feed));
+        let (mut left, mut left_out) = (MAX_BESIDE, 0);
+        let page = List::new(list.of.clone()).page(root);
+        for group in &mut groups {
+            left_out += group.rows.len().saturating_sub(left);
+            group.rows.truncate(left);
+            left -= group.rows.len();
+            group.is_current = group.page == page;
+            for row in &mut group.rows {
+                row.is_current = row.page == page;
+            }
+        }
+        groups.retain(|group| !group.rows.is_empty());
+        Self {
+            groups,
+            all: List::new(ListSource::All).page(root),
+            is_all_current: list.of == ListSource::All,
+            unread: reading.subscription_view.feeds().iter().map(|feed| feed.unread).sum(),
+            left_out,
+        }
+    }
+}
+
+/// The feeds without a folder that are to be shown, then those of each folder. The numbers of unread articles are
+/// of all feeds of a folder.
+pub(super) fn groups(
+    reading: &Reading,
+    root: &str,
+    is_shown: impl Fn(&FeedView) -> bool,
+) -> Vec<Group> {
+    let mut by_folder: HashMap<&Folder, Vec<&FeedView>> = HashMap::new();
+    for feed in reading.subscription_view.feeds() {
+        by_folder.entry(&feed.subscription.folder).or_default().push(feed);
+    }
+    let named = reading.folders.iter().filter_map(|shown| {
+        let folder = reading.folders.find_by_number(shown.number)?;
+        Some((Some(shown.name.to_string()), shown.number, folder))
+    });
+    let group = |(name, number, folder): (Option<String>, FolderNumber, &Folder)| {
+        let inside = by_folder.get(folder)?;
+        let unread = inside.iter().map(|feed| feed.unread).sum();
+        let shown = inside.iter().filter(|feed| is_shown(feed));
+        let rows: Vec<_> = shown.map(|feed| row(feed, root)).collect();
+        let page = List::new(ListSource::Folder(number)).page(root);
+        (!rows.is_empty()).then_some(Group { name, page, unread, is_current: false, rows })
+    };
+    const TOP: (Option<String>, FolderNumber, &Folder) = (None, FolderNumber::TOP, &Folder::TOP);
+    std::iter::once(TOP).chain(named).filter_map(group).collect()
+}
+
+fn row(feed: &FeedView, root: &str) -> Row {
+    let state = &feed.kept.state;
+    Row {
+        title: short(feed.title(), 120),
+        page: List::new(ListSource::Feed(feed.number())).page(root),
+        settings: feed_page(root, feed.number()),
+        unread: feed.unread,
+        fault: state.fault.clone(),
+        failures: state.failures,
+        is_gone: state.gone,
+        checked: state.checked.map(time),
+        is_current: false,
+    }
+}
