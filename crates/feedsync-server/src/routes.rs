@@ -195,6 +195,11 @@ pub(crate) fn table() -> Vec<Route> {
             &[(Method::GET, SignedIn), (Method::POST, SignedIn)],
         ),
         route(
+            "/pages/reading/icons/{number}",
+            get(pages::reading::icon::read),
+            &[(Method::GET, SignedIn)],
+        ),
+        route(
             "/pages/reading/articles",
             get(pages::reading::articles::read).post(pages::reading::articles::mark),
             &[(Method::GET, SignedIn), (Method::POST, SignedIn)],

@@ -6,6 +6,7 @@ mod readers;
 mod select;
 mod subscription_view;
 mod undo;
+mod undoing;
 mod upkeep;
 
 pub use marks::FeedMarks;

@@ -4,7 +4,7 @@
 //! therefore stores the numbers of these articles here, in memory: about one byte for each of them. Actions of a
 //! user share a limit on memory, and an action expires.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use feedsync_log::{Millis, Tick};
 use feedsync_reader_api::ArticleNumber;
@@ -111,8 +111,9 @@ impl UndoableActions {
 
     /// Removes articles from all actions, because the user marked them individually.
     pub(crate) fn remove_articles(&mut self, articles: &[ArticleNumber]) {
+        let articles: HashSet<_> = articles.iter().copied().collect();
         for action in &mut self.0 {
-            action.articles.remove(articles);
+            action.articles.remove(&articles);
         }
     }
 
@@ -164,7 +165,7 @@ impl PackedNumbers {
         numbers
     }
 
-    fn remove(&mut self, others: &[ArticleNumber]) {
+    fn remove(&mut self, others: &HashSet<ArticleNumber>) {
         let mut numbers = self.numbers();
         let count = numbers.len();
         numbers.retain(|number| !others.contains(number));

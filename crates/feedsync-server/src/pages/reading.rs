@@ -9,6 +9,7 @@ pub(crate) mod articles;
 pub(crate) mod export;
 pub(crate) mod feed;
 mod folders;
+pub(crate) mod icon;
 mod list;
 mod subscribing;
 pub(crate) mod subscriptions;

@@ -156,6 +156,7 @@ async fn every_route_and_method_answers_with_a_browser_policy() {
         "/pages/reading/articles/{number}",
         "/pages/reading/export/{name}",
         "/pages/reading/feeds/{number}",
+        "/pages/reading/icons/{number}",
         "/pages/reading/transfer",
         "/reader/google/{*path}",
         "/reader/miniflux/{*path}",

@@ -1,6 +1,11 @@
 //! Feeds by folder, on the page of subscriptions and beside lists and articles.
 
-use crate::newsroom::{ARRIVAL_TIME, Newsroom, article};
+use axum::body::Body;
+use feedsync_aggregator::{Icon, Origin};
+use feedsync_log::Millis;
+use http::{Method, StatusCode};
+
+use crate::newsroom::{ARRIVAL_TIME, Newsroom, PASSWORD, article};
 use crate::pages_reading::{HOME, LIST, done, reading, seen};
 use crate::visitor::Visitor;
 
@@ -70,4 +75,41 @@ async fn number_of_feeds_beside_a_page_is_bounded() {
     let feeds = beside(&page);
     assert_eq!(feeds.matches(".example/feed").count(), 300, "{feeds}");
     assert!(feeds.contains("21 further feeds have unread articles."), "{feeds}");
+}
+
+#[tokio::test]
+async fn icons_of_subscribed_feeds_are_pictures_in_a_sandbox() {
+    let (room, anna) = reading(1).await;
+    fed(&room, &anna, "plain", "", 1).await;
+    fed(&room, &anna, "evil", "", 1).await;
+    let site = |address: &str| address.parse::<Origin>().unwrap();
+    let now = Millis::new(ARRIVAL_TIME);
+    for (origin, media_type) in
+        [("https://news.example", "image/png"), ("https://evil.example", "text/html")]
+    {
+        let icon = Icon { media_type: media_type.to_owned(), bytes: b"\x89PNG".to_vec() };
+        room.library.set_icon(&site(origin), Some(icon), now).await.unwrap();
+    }
+    let page = seen(&anna, HOME).await;
+    for (number, media_type) in [(1, "image/png"), (2, "image/svg+xml"), (3, "image/svg+xml")] {
+        let address = format!("{HOME}/icons/{number}");
+        assert!(page.contains(&format!("src=\"{address}\"")), "{page}");
+        let answer = anna.get(&address).await;
+        assert_eq!(answer.status(), StatusCode::OK, "{address}");
+        let header = |name: &str| answer.headers()[name].to_str().unwrap().to_owned();
+        assert_eq!(header("content-type"), media_type, "{address}");
+        assert_eq!(header("cache-control"), "private, max-age=86400");
+        assert_eq!(header("content-security-policy"), "default-src 'none'; sandbox");
+        assert_eq!(header("x-content-type-options"), "nosniff");
+        let tag = header("etag");
+        let again =
+            anna.ask(Method::GET, &address, &[("if-none-match", &tag)], Body::empty()).await;
+        assert_eq!(again.status(), StatusCode::NOT_MODIFIED, "{address}");
+    }
+    for unknown in ["4", "x", "-1"] {
+        let answer = anna.get(&format!("{HOME}/icons/{unknown}")).await;
+        assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{unknown}");
+    }
+    let bob = Visitor::signed_in(&room.router, "bob", PASSWORD).await;
+    assert_eq!(bob.get(&format!("{HOME}/icons/1")).await.status(), StatusCode::NOT_FOUND);
 }

@@ -123,7 +123,8 @@ pub(crate) async fn change(
     see_other(&with(&feed_page(root, number), "said", said))
 }
 
-fn found<'r>(reading: &'r Reading, call: &Call) -> Result<&'r FeedView, Problem> {
+/// The feed that the address of a page names, if the person is subscribed to it.
+pub(super) fn found<'r>(reading: &'r Reading, call: &Call) -> Result<&'r FeedView, Problem> {
     let number = call.segment("number").parse::<FeedNumber>().ok();
     let feed = number.and_then(|number| reading.subscription_view.feed(number));
     feed.ok_or_else(|| Problem::not_found("you have no subscription to this feed"))

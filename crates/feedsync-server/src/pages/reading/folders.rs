@@ -7,7 +7,7 @@ use feedsync_reader_api::FolderNumber;
 use feedsync_reading_state::Folder;
 
 use super::list::{List, ListSource};
-use super::{feed_page, time};
+use super::{feed_page, home, time};
 use crate::http::html::content::short;
 use crate::pages::answer::Time;
 use crate::reading::Reading;
@@ -30,6 +30,7 @@ pub(super) struct Row {
     pub(super) title: String,
     pub(super) page: String,
     pub(super) settings: String,
+    pub(super) icon: String,
     pub(super) unread: u64,
     pub(super) fault: Option<String>,
     pub(super) failures: u32,
@@ -110,6 +111,7 @@ fn row(feed: &FeedView, root: &str) -> Row {
         title: short(feed.title(), 120),
         page: List::new(ListSource::Feed(feed.number())).page(root),
         settings: feed_page(root, feed.number()),
+        icon: format!("{}/icons/{}", home(root), feed.number()),
         unread: feed.unread,
         fault: state.fault.clone(),
         failures: state.failures,
