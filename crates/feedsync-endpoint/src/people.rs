@@ -254,7 +254,18 @@ impl Endpoint {
         text: &str,
         kind: TokenKind,
     ) -> Result<Option<Person>, StoreError> {
-        let Some(secret) = TokenSecret::parse(text) else { return Ok(None) };
+        match TokenSecret::parse(text) {
+            Some(secret) => self.sign_in_with_secret(&secret, kind).await,
+            None => Ok(None),
+        }
+    }
+
+    /// The same with a parsed token, or with the key of a Fever client.
+    pub async fn sign_in_with_secret(
+        &self,
+        secret: &TokenSecret,
+        kind: TokenKind,
+    ) -> Result<Option<Person>, StoreError> {
         let token = self.store.token(secret.digest()).await?;
         match token.filter(|token| token.kind == kind) {
             Some(token) => self.person_with(token).await,

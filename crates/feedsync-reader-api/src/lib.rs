@@ -15,6 +15,7 @@ mod answer;
 mod continuation;
 mod date;
 mod fault;
+pub mod fever;
 pub mod google;
 mod marking;
 mod members;

@@ -52,6 +52,12 @@ fn couch(path: &str) -> Route {
     route(path, get(answer).post(answer).put(answer).delete(answer), &RIGHTS)
 }
 
+/// Fever clients append different names to the address that they are configured with.
+fn fever(path: &str) -> Route {
+    let answer = get(readers::fever::answer).post(readers::fever::answer);
+    route(path, answer, &[(Method::GET, Right::Resource), (Method::POST, Right::Resource)])
+}
+
 /// All routes.
 pub(crate) fn table() -> Vec<Route> {
     use Right::{
@@ -250,6 +256,9 @@ pub(crate) fn table() -> Vec<Route> {
                 (Method::DELETE, Resource),
             ],
         ),
+        fever("/reader/fever"),
+        fever("/reader/fever/"),
+        fever("/reader/fever/{*path}"),
         route("/reader/ttrss/{*path}", post(readers::ttrss::answer), &[(Method::POST, Resource)]),
         couch("/couch"),
         couch("/couch/"),

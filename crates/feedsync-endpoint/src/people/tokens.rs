@@ -28,6 +28,24 @@ impl Endpoint {
     /// Issues a token. Its text is known only to the recipient of this result.
     pub async fn issue_token(&self, new: NewToken) -> Result<(TokenSecret, Token), PeopleError> {
         let secret = TokenSecret::random(&*self.environment);
+        let token = self.add_token(new, &secret).await?;
+        Ok((secret, token))
+    }
+
+    /// Issues a token for a Fever client, and returns the password to enter there, with the name of the user. Only
+    /// the recipient of this result knows it. The label is `Fever` if none is given.
+    pub async fn issue_fever_password(
+        &self,
+        mut new: NewToken,
+    ) -> Result<(String, Token), PeopleError> {
+        if new.label.is_empty() {
+            new.label = "Fever".to_owned();
+        }
+        let (password, key) = TokenSecret::random_fever(&*self.environment, &new.user);
+        Ok((password, self.add_token(new, &key).await?))
+    }
+
+    async fn add_token(&self, new: NewToken, secret: &TokenSecret) -> Result<Token, PeopleError> {
         let token = Token {
             digest: secret.digest(),
             user: new.user,
@@ -43,7 +61,7 @@ impl Endpoint {
             TokenKind::Session => ("sign in", ""),
         };
         self.record_people(action, &token.user, token.scope.collection.clone(), detail).await?;
-        Ok((secret, token))
+        Ok(token)
     }
 
     /// Starts a session of a user's browser with a limited lifetime. If the user has more than

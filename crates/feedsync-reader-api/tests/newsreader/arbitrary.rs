@@ -2,7 +2,7 @@
 
 use feedsync_log::Millis;
 use feedsync_reader_api::{
-    ArticleNumber, Continuation, RawRequest, google, miniflux, nextcloud, ttrss,
+    ArticleNumber, Continuation, RawRequest, fever, google, miniflux, nextcloud, ttrss,
 };
 use proptest::prelude::*;
 
@@ -60,6 +60,10 @@ const WORDS: &[&str] = &[
     "is_cat=1",
     "{\"op\":\"updateArticle\",\"article_ids\":\"1,2\",\"field\":2,\"mode\":",
     "1}",
+    "mark=item&as=read&id=",
+    "mark=group&as=read&before=",
+    "items&since_id=",
+    "with_ids=",
     "folders/",
     "/star",
     "/multiple",
@@ -98,6 +102,7 @@ proptest! {
                     miniflux::read(&asked).err(),
                     nextcloud::read(&asked).err(),
                     ttrss::read(&asked).and_then(|call| call.request).err(),
+                    fever::read(&asked).and_then(|call| call.request).err(),
                 ];
                 for fault in faults.into_iter().flatten() {
                     prop_assert!((400..500).contains(&fault.status()) && !fault.to_string().is_empty());

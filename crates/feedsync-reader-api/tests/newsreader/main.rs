@@ -2,6 +2,7 @@
 
 mod arbitrary;
 mod bounds;
+mod fever;
 mod google;
 mod google_atom;
 mod google_liferea;

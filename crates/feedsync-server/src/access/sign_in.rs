@@ -131,7 +131,7 @@ impl Access {
             self.failed(address, "too many attempts").await;
             return Err(problem);
         }
-        let person = self.endpoint.sign_in_with_token(secret.as_str(), kind).await?;
+        let person = self.endpoint.sign_in_with_secret(secret, kind).await?;
         if person.is_none() {
             self.verified.remove(&given);
             // Browsers go on sending the cookie of an ended session.

@@ -23,12 +23,16 @@ use crate::pages::form::Form;
 const MAX_TOKENS: usize = 500;
 
 /// Roles that a new token may be restricted to, with their labels.
-const ROLES: [(&str, &str); 4] = [
+const ROLES: [(&str, &str); 5] = [
     ("", "all my permissions"),
     ("reader", "read only (reader)"),
     ("editor", "read and edit (editor)"),
     ("owner", "manage collections (owner)"),
+    (FEVER, "newsreader with the Fever interface"),
 ];
+
+/// Value of the form for a password of a Fever client instead of a token.
+const FEVER: &str = "fever";
 
 /// Lifetimes of a new token, with their labels.
 const PERIODS: [(&str, &str); 5] = [
@@ -147,7 +151,16 @@ impl Change<'_> {
         }
         let some = |name| Some(form.text(name)).filter(|text| !text.is_empty());
         let bad = |error: &dyn std::fmt::Display| Problem::bad_request(error.to_string());
-        let role = some("role").map(str::parse::<Role>).transpose().map_err(|e| bad(&e))?;
+        let is_fever = form.text("role") == FEVER;
+        if is_fever && some("collection").is_some() {
+            let token = "Fever newsreaders have no collections: choose all collections.".to_owned();
+            return self.refused(Faults { token, ..Faults::default() }).await;
+        }
+        let role = some("role")
+            .filter(|_| !is_fever)
+            .map(str::parse::<Role>)
+            .transpose()
+            .map_err(|e| bad(&e))?;
         let period = some("expires").map(str::parse::<Period>).transpose().map_err(|e| bad(&e))?;
         let collection = match some("collection") {
             Some(name) => {
@@ -166,8 +179,13 @@ impl Change<'_> {
             scope: Scope { role, collection },
             expires,
         };
-        let (secret, _) = call.endpoint(hub).issue_token(new).await?;
-        let made = Some((secret.as_str().to_owned(), label));
+        let endpoint = call.endpoint(hub);
+        let secret = if is_fever {
+            endpoint.issue_fever_password(new).await?.0
+        } else {
+            endpoint.issue_token(new).await?.0.as_str().to_owned()
+        };
+        let made = Some((secret, label));
         let mut answer = shown(hub, call, made, None).await?;
         let headers = answer.headers_mut();
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

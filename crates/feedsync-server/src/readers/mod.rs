@@ -5,6 +5,7 @@
 //! user's reading state is in the log of one of their collections, and editors of that collection may use
 //! these APIs. The pages for reading work on the same state.
 
+pub(crate) mod fever;
 pub(crate) mod google;
 pub(crate) mod miniflux;
 pub(crate) mod nextcloud;

@@ -70,6 +70,22 @@ pub(super) async fn principal(
     }
 }
 
+/// Principal of the key of a Fever client, in the body of a request whose head has no credentials.
+pub(super) async fn fever_principal(
+    hub: &Hub,
+    call: &Call,
+    key: Option<&str>,
+) -> Result<Principal, Refusal> {
+    let Principal::Anonymous = call.principal else { return Ok(call.principal.clone()) };
+    let Some(key) = key.and_then(TokenSecret::fever_key) else {
+        return Err(Problem::sign_in().into());
+    };
+    match hub.access.by_access_token(&key, None, call.from).await? {
+        Some(person) => Ok(Principal::Person(person)),
+        None => Err(Problem::sign_in().into()),
+    }
+}
+
 /// Ends a session. A token that was issued to a newsreader for a password is revoked; any other token stays
 /// valid.
 pub(super) async fn end(

@@ -158,6 +158,7 @@ async fn every_route_and_method_answers_with_a_browser_policy() {
         "/pages/reading/feeds/{number}",
         "/pages/reading/icons/{number}",
         "/pages/reading/transfer",
+        "/reader/fever/{*path}",
         "/reader/google/{*path}",
         "/reader/miniflux/{*path}",
         "/reader/nextcloud/{*path}",

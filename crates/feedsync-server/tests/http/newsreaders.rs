@@ -2,6 +2,7 @@
 
 mod attacks;
 mod day;
+mod fever;
 mod finding;
 mod former;
 mod truth;

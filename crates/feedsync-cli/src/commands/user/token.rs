@@ -16,6 +16,7 @@ Examples:
   feedsync user token create --user anna
   feedsync user token create --user anna --label phone --role reader --collection notes --expires 90d
   feedsync user token create --user anna > anna.token
+  feedsync user token create --user anna --fever --label phone
 ";
 
 const LIST_EXAMPLES: &str = "\
@@ -67,6 +68,9 @@ pub(crate) struct Create {
     /// Time until the token expires, such as 12h or 90d [default: never]
     #[arg(long, value_name = "PERIOD")]
     expires: Option<Period>,
+    /// Create a password for a newsreader with the Fever interface, which cannot sign in with others
+    #[arg(long, conflicts_with_all = ["role", "collection"])]
+    fever: bool,
 }
 
 /// List the tokens, by the beginning of their digests
@@ -107,13 +111,18 @@ impl Create {
         let expires = self.expires.map(|period| period.after(now));
         let scope = Scope { role: self.role, collection: self.collection };
         let new = NewToken { user, kind: TokenKind::Access, label, scope, expires };
-        let (secret, token) = home.endpoint.issue_token(new).await?;
+        let (secret, token) = if self.fever {
+            home.endpoint.issue_fever_password(new).await?
+        } else {
+            let (secret, token) = home.endpoint.issue_token(new).await?;
+            (secret.as_str().to_owned(), token)
+        };
         if context.json {
             let mut value = people::token(&token, now);
-            value["token"] = secret.as_str().into();
+            value["token"] = secret.into();
             return output::json(&value);
         }
-        output::line(secret.as_str())
+        output::line(secret)
     }
 }
 

@@ -11,7 +11,7 @@ use super::{FEED, Hub, PASSWORD, user};
 use crate::access::world::basic;
 
 /// One request of each kind, with the placeholders `SID` and `ITEM`.
-const REQUESTS: [(Method, &str, &str); 62] = [
+const REQUESTS: [(Method, &str, &str); 66] = [
     (Method::POST, "google/accounts/ClientLogin", "Email=anna&Passwd=x"),
     (Method::GET, "google/reader/api/0/token", ""),
     (Method::GET, "google/reader/api/0/user-info", ""),
@@ -154,6 +154,10 @@ const REQUESTS: [(Method, &str, &str); 62] = [
         "ttrss/api/",
         "{\"op\":\"setArticleLabel\",\"sid\":\"SID\",\"article_ids\":\"1\",\"label_id\":-1025,\"assign\":true}",
     ),
+    (Method::POST, "fever/?api&groups&feeds&favicons&links&items&since_id=1", "unread_item_ids"),
+    (Method::POST, "fever/?api&items&with_ids=1,2,3", "mark=item&as=read&id=1"),
+    (Method::POST, "fever/?api&items&max_id=9&saved_item_ids", "mark=item&as=saved&id=2"),
+    (Method::POST, "fever/?api&items", "mark=feed&as=read&id=1&before=1763000000"),
 ];
 
 /// Fragments for malformed input.
@@ -214,7 +218,7 @@ fn target(path: &str) -> String {
     path.chars().filter(is_kept).take(8_000).collect()
 }
 
-async fn log_of(hub: &Hub, name: &str) -> u64 {
+pub(super) async fn log_of(hub: &Hub, name: &str) -> u64 {
     let log = hub.endpoint.store().log(&reading_collection(Some(&user(name)))).await.unwrap();
     log.map_or(0, |log| log.place.length)
 }
