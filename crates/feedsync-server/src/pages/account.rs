@@ -52,7 +52,7 @@ struct AccountPage {
     sessions: Vec<Row>,
     tokens: Vec<Row>,
     collections: Vec<String>,
-    roles: [(&'static str, &'static str); 4],
+    roles: [(&'static str, &'static str); ROLES.len()],
     periods: [(&'static str, &'static str); 5],
     /// A new token, with its label.
     made: Option<(String, String)>,

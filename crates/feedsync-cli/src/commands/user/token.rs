@@ -68,7 +68,7 @@ pub(crate) struct Create {
     /// Time until the token expires, such as 12h or 90d [default: never]
     #[arg(long, value_name = "PERIOD")]
     expires: Option<Period>,
-    /// Create a password for a newsreader with the Fever interface, which cannot sign in with others
+    /// Create a password for Fever newsreaders, in place of a token
     #[arg(long, conflicts_with_all = ["role", "collection"])]
     fever: bool,
 }

@@ -348,3 +348,23 @@ async fn invalid_fever_requests_name_the_parameter_and_change_nothing() {
     let answer = hub.send(Method::POST, "fever/?api&items", &headers, "{}").await;
     assert_eq!(&bytes(answer).await[..], br#"{"api_version":3,"auth":0}"#);
 }
+
+#[tokio::test]
+async fn my_account_creates_fever_passwords() {
+    let hub = Hub::of(&["anna"]).await;
+    let anna = crate::visitor::Visitor::signed_in(&hub.router, "anna", PASSWORD).await;
+    let account = "/pages/account";
+    let fields = [("action", "token"), ("label", "my <phone>"), ("role", "fever"), ("expires", "")];
+    let made = anna.post(account, &fields).await;
+    assert_eq!(made.status(), 201);
+    let page = crate::visitor::html(made).await;
+    let field = page.split("id=\"made\"").nth(1).unwrap();
+    let password = field.split("value=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert!(!password.starts_with("fsy_") && page.contains("/reader/fever/"), "{page}");
+    assert!(hub.is_signed_in(&key_of("anna", password)).await);
+    // It is not a password of the user.
+    assert_eq!(hub.sign_in("anna", password).await.0, 403);
+    let fields = [("action", "token"), ("role", "fever"), ("collection", "notes")];
+    let refused = anna.post(account, &fields).await;
+    assert_eq!(refused.status(), 422);
+}
