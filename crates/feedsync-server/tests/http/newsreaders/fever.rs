@@ -32,10 +32,13 @@ impl Hub {
         key_of(name, &self.endpoint.issue_fever_password(new).await.unwrap().0)
     }
 
-    /// Response to a request with parameters in the query.
+    /// Response to a request with parameters in the query, or in the body if they are long.
     async fn fever(&self, key: &str, parameters: &str) -> Value {
-        let path = format!("fever/?api&{parameters}");
-        let (status, text) = self.ask(Method::POST, &path, "", format!("api_key={key}")).await;
+        let (path, body) = match parameters.len() {
+            0..1_000 => (format!("fever/?api&{parameters}"), format!("api_key={key}")),
+            _ => ("fever/?api".to_owned(), format!("api_key={key}&{parameters}")),
+        };
+        let (status, text) = self.ask(Method::POST, &path, "", body).await;
         assert_eq!(status, 200, "{parameters}: {text}");
         serde_json::from_str(&text).unwrap()
     }
@@ -186,7 +189,7 @@ async fn a_client_loads_everything_and_continues_where_it_was() {
     assert_eq!((&of_news["id"], &of_news["favicon_id"]), (&json!(1), &json!(1)));
     assert_eq!(lists["favicons"], json!([{"id": 1, "data": "image/png;base64,iVBORw=="}]));
     assert_eq!(lists["links"], json!([]));
-    assert!(lists["last_refreshed_on_time"].as_u64().unwrap() > 0, "{lists}");
+    assert!(lists["last_refreshed_on_time"].is_u64(), "{lists}");
 
     let (mut since, mut found) = (0, Vec::new());
     loop {
