@@ -211,3 +211,19 @@ fn record_lists_actions_newest_first() {
     let of_notes = desk.json(&["store", "audit", "--collection", "notes"]);
     assert_eq!(of_notes.as_array().unwrap().len(), 5, "{of_notes}");
 }
+
+#[test]
+fn fever_password_is_printed_once_and_listed_as_a_token() {
+    let place = TestDirectory::new();
+    let desk = people(&place);
+    let create = ["user", "token", "create", "--user", "otto", "--fever"];
+    let password = desk.ok(&create);
+    let groups: Vec<_> = password.trim_end().split('-').collect();
+    assert!(groups.len() == 4 && groups.iter().all(|group| group.len() == 6), "{password}");
+    assert_ne!(desk.ok(&create), password);
+    let tokens = desk.json(&["user", "token", "list", "--user", "otto"]);
+    assert_eq!(tokens.as_array().unwrap().len(), 2);
+    assert_eq!(tokens[0]["label"], "Fever");
+    assert!(!tokens.to_string().contains(password.trim_end()));
+    desk.run(&[&create[..], &["--role", "reader"]].concat()).fails(2, "--role");
+}

@@ -20,6 +20,7 @@ pub(crate) mod generations;
 pub(crate) mod host_origin;
 pub(crate) mod html;
 pub(crate) mod media_types;
+pub(crate) mod multipart;
 pub(crate) mod negotiation;
 pub(crate) mod other_origin;
 pub(crate) mod paths;

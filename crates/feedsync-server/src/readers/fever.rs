@@ -15,9 +15,14 @@ use http::{Method, StatusCode};
 
 use super::{NewsreaderRequest, answered, sign_in};
 use crate::access::call::Call;
+use crate::http::multipart::{self, MultipartForm};
 use crate::http::problem::Problem;
+use crate::http::query::encoded;
 use crate::hub::Hub;
 use crate::reading::{Reading, Refusal};
+
+/// Media type of an ordinary form.
+const FORM: &str = "application/x-www-form-urlencoded";
 
 /// Maximum total size of the icons in one response, in bytes.
 const MAX_ICON_BYTES: usize = 8 << 20;
@@ -29,7 +34,7 @@ pub(crate) async fn answer(
     body: Body,
 ) -> Result<Response, Problem> {
     let is_get = matches!(method, Method::GET | Method::HEAD);
-    let sent = NewsreaderRequest::read(&hub, &call, method, body).await?;
+    let sent = NewsreaderRequest::read(&hub, &call, method, body).await?.with_urlencoded_form()?;
     let asked = match fever::read(&sent.asked()) {
         Ok(asked) => asked,
         Err(fault @ Fault::NotFound { .. }) => return Err(Problem::not_found(fault.to_string())),
@@ -47,6 +52,22 @@ pub(crate) async fn answer(
             }
             _ => Err(problem),
         },
+    }
+}
+
+impl NewsreaderRequest {
+    /// The same, with the fields of a `multipart/form-data` form as an ordinary form. NewsFlash sends such forms.
+    fn with_urlencoded_form(self) -> Result<Self, Problem> {
+        let Some(boundary) = self.content_type.as_deref().and_then(multipart::boundary) else {
+            return Ok(self);
+        };
+        let form = MultipartForm::parse(&self.body, boundary).ok_or_else(|| {
+            Problem::bad_request("the body is not a valid multipart/form-data form")
+        })?;
+        let fields =
+            form.texts().map(|(name, value)| format!("{}={}", encoded(name), encoded(value)));
+        let body = fields.collect::<Vec<_>>().join("&").into_bytes();
+        Ok(Self { content_type: Some(FORM.to_owned()), body, ..self })
     }
 }
 

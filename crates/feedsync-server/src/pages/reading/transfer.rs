@@ -17,7 +17,7 @@ use crate::hub::Hub;
 use crate::pages::answer::{Frame, page, sentence};
 use crate::pages::assets::READING;
 use crate::pages::form_token;
-use crate::pages::upload::Upload;
+use crate::pages::upload;
 use crate::reading::Refusal;
 
 /// Maximum number of refused outlines that are listed.
@@ -62,7 +62,7 @@ pub(crate) async fn merge_state(
     call: Call,
     body: Body,
 ) -> Result<Response, Problem> {
-    let upload = Upload::read(&hub, &call, body).await?;
+    let upload = upload::read(&hub, &call, body).await?;
     let reading = reading(&hub, &call).await?;
     if !form_token::is_genuine(&hub, &call, upload.text("form")) {
         return Err(form_token::refused());

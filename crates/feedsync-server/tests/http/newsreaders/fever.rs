@@ -1,5 +1,6 @@
 //! The Fever interface: sign-in with keys, lists, and marks that the other dialects show.
 
+use axum::body::Body;
 use feedsync_endpoint::NewToken;
 use feedsync_log::Millis;
 use feedsync_store::{AuditSelection, Scope, TokenKind};
@@ -101,6 +102,28 @@ async fn a_fever_key_signs_in_its_user_until_it_is_revoked() {
     hub.endpoint.set_disabled(&user("bob"), true).await.unwrap();
     while hub.is_signed_in(&bob).await {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn key_may_come_in_a_multipart_form() {
+    let hub = Hub::of(&["anna"]).await;
+    let key = hub.fever_key("anna").await;
+    let form = format!(
+        "--x\r\nContent-Disposition: form-data; name=\"api_key\"\r\n\r\n{key}\r\n--x--\r\n"
+    );
+    let headers = [("content-type", "multipart/form-data; boundary=x")];
+    let sent = async |form: &str| {
+        let body = Body::from(form.to_owned());
+        let answer = hub.send(Method::POST, "fever/?api&groups", &headers, body).await;
+        let status = answer.status().as_u16();
+        (status, String::from_utf8(bytes(answer).await.to_vec()).unwrap())
+    };
+    let (status, text) = sent(&form).await;
+    assert!(status == 200 && text.contains("\"auth\":1"), "{status} {text}");
+    for broken in ["", "--x", &form[..form.len() - 6]] {
+        let (status, text) = sent(broken).await;
+        assert!(status == 400 && text.contains("multipart/form-data"), "{broken}: {status} {text}");
     }
 }
 
@@ -324,7 +347,7 @@ async fn invalid_fever_requests_name_the_parameter_and_change_nothing() {
     ] {
         let answer = hub.fever(&key, parameters).await;
         assert_eq!((&answer["auth"], &answer["error"]), (&json!(1), &json!(error)), "{parameters}");
-        // Whoever is not signed in learns nothing.
+        // A client that is not signed in gets no reason.
         let answer = hub.fever("x", parameters).await;
         assert_eq!(answer, json!({"api_version": 3, "auth": 0}));
     }
