@@ -59,7 +59,7 @@ pub struct Request {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Items {
     /// Articles by a range of numbers.
-    Selected(Selection),
+    Selected(Box<Selection>),
     /// Articles of these numbers.
     Numbered(Vec<ArticleNumber>),
 }

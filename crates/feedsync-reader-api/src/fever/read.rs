@@ -77,14 +77,14 @@ fn items(parameters: &Parameters) -> Result<Items, Fault> {
     let bound = |name| parameters.first(name).map(|text| number(name, text)).transpose();
     let (since, max) = (bound("since_id")?, bound("max_id")?);
     let is_backwards = since.is_none() && max.is_some();
-    Ok(Items::Selected(Selection {
+    Ok(Items::Selected(Box::new(Selection {
         above: since.map(ArticleNumber::new),
         // Clients begin with 0 to get the newest articles.
         below: max.filter(|max| *max > 0).map(ArticleNumber::new),
         order: Order::Number,
         descending: is_backwards,
         ..Selection::newest(Stream::All, MAX_ITEMS)
-    }))
+    })))
 }
 
 fn mark(parameters: &Parameters) -> Result<Option<Mark>, Fault> {

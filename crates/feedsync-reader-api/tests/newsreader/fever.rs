@@ -43,13 +43,13 @@ fn items(parameters: &str) -> Items {
 }
 
 fn by_number(above: Option<i64>, below: Option<i64>, descending: bool) -> Items {
-    Items::Selected(Selection {
+    Items::Selected(Box::new(Selection {
         above: above.map(|number| articles(&[number])[0]),
         below: below.map(|number| articles(&[number])[0]),
         order: Order::Number,
         descending,
         ..Selection::newest(Stream::All, MAX_ITEMS)
-    })
+    }))
 }
 
 #[test]
