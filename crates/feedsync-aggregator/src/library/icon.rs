@@ -48,7 +48,7 @@ impl fmt::Debug for Origin {
     }
 }
 
-/// An icon as its site sent it. It is not sanitised and must not be shown unchanged.
+/// An icon with the bytes that its site sent. Whoever serves it must serve formats alone that cannot contain scripts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Icon {
     /// Media type of the icon.

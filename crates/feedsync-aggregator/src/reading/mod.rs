@@ -14,5 +14,5 @@ pub use person::{MAX_FINDS, MarkResult, Person, ReadingError};
 pub use readers::Readers;
 pub use select::{Selected, select, total};
 pub use subscription_view::{FeedView, SubscriptionView};
-pub use undo::{MarkedArticles, UndoResult, UndoState};
+pub use undo::{UndoResult, UndoState};
 pub use upkeep::SweepResult;

@@ -18,15 +18,6 @@ const MAX_ACTIONS: usize = 16;
 /// Maximum size of the article numbers in the stored actions of one user, in bytes.
 const MAX_BYTES: usize = 1 << 20;
 
-/// Result of marking many articles as read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct MarkedArticles {
-    /// Number of articles that were unread before.
-    pub count: usize,
-    /// Id of the action. `None` if it cannot be undone, because it changed nothing or too many articles.
-    pub undo: Option<u64>,
-}
-
 /// State of an action that can be undone, or that was undone recently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UndoState {

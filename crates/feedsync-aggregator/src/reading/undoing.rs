@@ -10,18 +10,17 @@ use feedsync_reading_state::{Action, FeedAddress};
 use crate::library::{MAX_LOADED, NamedArticle};
 use crate::reading::person::{Person, ReadingError};
 use crate::reading::subscription_view::FeedView;
-use crate::reading::undo::{
-    MarkedArticles, PackedNumbers, UndoResult, UndoState, UndoableAction, UndoableActions,
-};
+use crate::reading::undo::{PackedNumbers, UndoResult, UndoState, UndoableAction, UndoableActions};
 
 impl Person {
     /// Marks articles as read so that this can be undone. Feeds with a date get a mark up to that date; it must
-    /// cover no unread article besides the given ones. The other given articles are marked individually.
+    /// cover no unread article besides the given ones. The other given articles are marked individually. Returns the id of the action, or
+    /// `None` if it cannot be undone, because it changed nothing or too many articles.
     pub async fn mark_undoably(
         &self,
         articles: &[ArticleNumber],
         up_to: Option<(&[&FeedView], Millis)>,
-    ) -> Result<MarkedArticles, ReadingError> {
+    ) -> Result<Option<u64>, ReadingError> {
         let articles = self.by_feed(articles).await?;
         let mut loaded = self.loaded.lock().await;
         self.catch_up(&mut loaded).await?;
@@ -67,7 +66,7 @@ impl Person {
         if loaded.replica.waiting_count() > 0 {
             self.synchronise(&mut loaded).await?;
         }
-        Ok(MarkedArticles { count, undo: is_stored.then_some(id) })
+        Ok(is_stored.then_some(id))
     }
 
     /// State of an action of [`Person::mark_undoably`]. `None` if it expired or the user made no such action.

@@ -60,27 +60,26 @@ pub(super) async fn principal(
     call: &Call,
     token: Option<&str>,
 ) -> Result<Principal, Refusal> {
-    let Principal::Anonymous = call.principal else { return Ok(call.principal.clone()) };
-    let Some(secret) = token.and_then(TokenSecret::parse) else {
-        return Err(Problem::sign_in().into());
-    };
-    match hub.access.by_access_token(&secret, None, call.from).await? {
-        Some(person) => Ok(Principal::Person(person)),
-        None => Err(Problem::sign_in().into()),
-    }
+    principal_of(hub, call, token.and_then(TokenSecret::parse)).await
 }
 
-/// Principal of the key of a Fever client, in the body of a request whose head has no credentials.
+/// The same with the key of a Fever client.
 pub(super) async fn fever_principal(
     hub: &Hub,
     call: &Call,
     key: Option<&str>,
 ) -> Result<Principal, Refusal> {
+    principal_of(hub, call, key.and_then(TokenSecret::fever_key)).await
+}
+
+async fn principal_of(
+    hub: &Hub,
+    call: &Call,
+    secret: Option<TokenSecret>,
+) -> Result<Principal, Refusal> {
     let Principal::Anonymous = call.principal else { return Ok(call.principal.clone()) };
-    let Some(key) = key.and_then(TokenSecret::fever_key) else {
-        return Err(Problem::sign_in().into());
-    };
-    match hub.access.by_access_token(&key, None, call.from).await? {
+    let Some(secret) = secret else { return Err(Problem::sign_in().into()) };
+    match hub.access.by_access_token(&secret, None, call.from).await? {
         Some(person) => Ok(Principal::Person(person)),
         None => Err(Problem::sign_in().into()),
     }

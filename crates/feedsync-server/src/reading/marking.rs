@@ -1,6 +1,6 @@
 //! Changes of read marks, stars and tags of articles.
 
-use feedsync_aggregator::{FeedView, ListEntry, MarkedArticles};
+use feedsync_aggregator::{FeedView, ListEntry};
 use feedsync_log::Millis;
 use feedsync_reader_api::{
     ArticleNumber, Continuation, FolderNumber, Marking, Selection, Span, Stream,
@@ -62,14 +62,14 @@ impl Reading {
         self.mark_each(&listed).await
     }
 
-    /// Marks a part of a list as read, up to the arrival time of an article, so that this can be undone. Articles
-    /// that the user was not shown stay unchanged. Feeds take one record each, where that is possible.
+    /// Marks a part of a list as read, up to the arrival time of an article, so that this can be undone, and returns the id of
+    /// the action. Articles that the user was not shown stay unchanged. Feeds take one record each, where that is possible.
     pub(crate) async fn mark_part(
         &self,
         asked: &Selection,
         part: Part,
         last: ArticleNumber,
-    ) -> Result<MarkedArticles, Refusal> {
+    ) -> Result<Option<u64>, Refusal> {
         let mut unread = Selection { from: None, skip: 0, count: MAX_MARKED, ..asked.clone() };
         unread.include.push(Stream::Unread);
         unread.below = Some(ArticleNumber::new(last.get().saturating_add(1)));
@@ -87,7 +87,7 @@ impl Reading {
         let with_own = |listed: &[ListEntry]| {
             listed.iter().map(|listed| listed.number).chain(own).collect::<Vec<_>>()
         };
-        let each = async || -> Result<MarkedArticles, Refusal> {
+        let each = async || -> Result<Option<u64>, Refusal> {
             Ok(self.person.mark_undoably(&with_own(&listed), None).await?)
         };
         let (Some(first), Some(feeds)) = (listed.first(), self.feeds_of(&asked.stream)) else {
@@ -119,7 +119,7 @@ impl Reading {
         let covered = self.select(&all).await?.listed;
         if covered.len() > MAX_UNDOABLE {
             self.person.mark_all(&feeds, Some(first.sort_date)).await?;
-            return Ok(MarkedArticles::default());
+            return Ok(None);
         }
         let covered = with_own(&covered);
         Ok(self.person.mark_undoably(&covered, Some((&feeds, first.sort_date))).await?)

@@ -173,7 +173,7 @@ pub(crate) async fn mark(
     } else if let Some(part) = parts.into_iter().flatten().next() {
         let last =
             named("last")?.ok_or_else(|| Problem::parameter("last", "the parameter is missing"))?;
-        undo = reading.mark_part(&list.selection(0), part, last).await?.undo;
+        undo = reading.mark_part(&list.selection(0), part, last).await?;
         "all"
     } else {
         return Err(Problem::bad_request("the form has no such action"));

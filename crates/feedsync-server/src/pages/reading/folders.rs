@@ -55,34 +55,33 @@ impl Sidebar {
     /// The feeds beside a list, or beside an article that was opened from it.
     pub(super) fn of(reading: &Reading, root: &str, list: &List) -> Self {
         let is_current = |feed: &FeedView| list.of == ListSource::Feed(feed.number());
-        let mut groups = groups(reading, root, |feed| feed.unread > 0 || is_current(feed));
-        let (mut left, mut left_out) = (MAX_BESIDE, 0);
+        let is_shown = |feed: &FeedView| feed.unread > 0 || is_current(feed);
+        let mut groups = groups(reading, root, MAX_BESIDE, is_shown);
+        let listed: usize = groups.iter().map(|group| group.rows.len()).sum();
+        let all = reading.subscription_view.feeds().iter().filter(|feed| is_shown(feed)).count();
         let page = List::new(list.of.clone()).page(root);
         for group in &mut groups {
-            left_out += group.rows.len().saturating_sub(left);
-            group.rows.truncate(left);
-            left -= group.rows.len();
             group.is_current = group.page == page;
             for row in &mut group.rows {
                 row.is_current = row.page == page;
             }
         }
-        groups.retain(|group| !group.rows.is_empty());
         Self {
             groups,
             all: List::new(ListSource::All).page(root),
             is_all_current: list.of == ListSource::All,
             unread: reading.subscription_view.feeds().iter().map(|feed| feed.unread).sum(),
-            left_out,
+            left_out: all - listed,
         }
     }
 }
 
-/// The feeds without a folder that are to be shown, then those of each folder. The numbers of unread articles are
-/// of all feeds of a folder.
+/// The feeds without a folder that are to be shown, then those of each folder; not more than a maximum number. The
+/// numbers of unread articles are of all feeds of a folder.
 pub(super) fn groups(
     reading: &Reading,
     root: &str,
+    mut most: usize,
     is_shown: impl Fn(&FeedView) -> bool,
 ) -> Vec<Group> {
     let mut by_folder: HashMap<&Folder, Vec<&FeedView>> = HashMap::new();
@@ -96,8 +95,9 @@ pub(super) fn groups(
     let group = |(name, number, folder): (Option<String>, FolderNumber, &Folder)| {
         let inside = by_folder.get(folder)?;
         let unread = inside.iter().map(|feed| feed.unread).sum();
-        let shown = inside.iter().filter(|feed| is_shown(feed));
+        let shown = inside.iter().filter(|feed| is_shown(feed)).take(most);
         let rows: Vec<_> = shown.map(|feed| row(feed, root)).collect();
+        most -= rows.len();
         let page = List::new(ListSource::Folder(number)).page(root);
         (!rows.is_empty()).then_some(Group { name, page, unread, is_current: false, rows })
     };

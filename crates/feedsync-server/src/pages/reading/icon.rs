@@ -5,14 +5,15 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderValue, header};
 
 use super::feed::found;
 use super::reading;
 use crate::access::call::Call;
+use crate::http::caching::Caching;
 use crate::http::problem::Problem;
-use crate::http::response::nothing;
-use crate::http::validators::{Condition, EntityTag, failed};
+use crate::http::text_response::headers;
+use crate::http::validators::EntityTag;
 use crate::hub::Hub;
 
 /// The icon of a feed whose site has none: a grey square with round corners.
@@ -33,23 +34,13 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     });
     let (media_type, bytes) =
         passed_on.unwrap_or_else(|| ("image/svg+xml", NO_ICON.as_bytes().to_vec()));
-    let mut headers = HeaderMap::new();
+    let tag = EntityTag::of_bytes(&bytes);
+    let mut answer = match headers(&tag, &call, media_type, Caching::OnePerson)? {
+        Ok(headers) => (headers, Body::from(permit.end(true)?.hold(bytes))).into_response(),
+        Err(answer) => answer,
+    };
     // A list names many icons. A browser asks for each of them once a day.
     let daily = HeaderValue::from_static("private, max-age=86400");
-    headers.insert(header::CACHE_CONTROL, daily);
-    headers.insert(header::VARY, HeaderValue::from_static("Authorization, Cookie"));
-    let tag = EntityTag::of_bytes(&bytes);
-    headers.insert(header::ETAG, tag.value());
-    match tag.evaluate(&call.headers) {
-        Condition::Proceed => {
-            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
-            let place = permit.end(true)?;
-            Ok((headers, Body::from(place.hold(bytes))).into_response())
-        }
-        Condition::NotModified(held) => {
-            headers.insert(header::ETAG, held);
-            Ok((StatusCode::NOT_MODIFIED, headers, nothing()).into_response())
-        }
-        Condition::Failed => Err(failed(&tag)),
-    }
+    answer.headers_mut().insert(header::CACHE_CONTROL, daily);
+    Ok(answer)
 }

@@ -115,7 +115,7 @@ async fn shown(
             unread: reading.subscription_view.feeds().iter().map(|feed| feed.unread).sum(),
             everything: List::new(ListSource::All).page(&root),
             tags: reading.subscription_view.tags().into_iter().map(tag).collect(),
-            groups: groups(&reading, &root, |feed| shows_all || feed.unread > 0),
+            groups: groups(&reading, &root, usize::MAX, |feed| shows_all || feed.unread > 0),
             shows_all,
             has_feeds: !reading.subscription_view.feeds().is_empty(),
             folders: reading.folders.iter().map(|shown| shown.name.to_string()).collect(),

@@ -147,6 +147,7 @@ async fn guesses_of_fever_keys_are_limited() {
     let is_known =
         |why: &&str| ["unknown, expired or revoked token", "too many attempts"].contains(why);
     assert!(failed.iter().all(is_known), "{failed:?}");
+    assert!(statuses.contains(&429), "{statuses:?}");
     // A key that signed in before is not a guess.
     assert!(hub.is_signed_in(&key).await);
 }
