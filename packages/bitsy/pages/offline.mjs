@@ -51,14 +51,21 @@ export function mount(element) {
   const timer = setInterval(() => { if (document.visibilityState === "visible") refresh(); }, REFRESH_INTERVAL);
   refresh();
 
-  // Runs an action of a button, and reports its outcome.
-  async function run(action, outcome) {
+  // Runs an action of a button, and reports a failure.
+  async function attempt(action) {
     try {
       await action();
-      report(outcome);
     } catch (error) {
       report(`This did not work: ${error.message}`);
     }
+  }
+
+  // Runs an action that changes the lists, and reports its outcome.
+  async function run(action, outcome) {
+    await attempt(async () => {
+      await action();
+      report(outcome);
+    });
     await refresh();
   }
 
@@ -77,7 +84,7 @@ export function mount(element) {
       const active = document.activeElement;
       const had = content.contains(active);
       content.replaceChildren(...draw());
-      if (had) (content.contains(active) ? active : heading).focus();
+      if (had) (content.contains(active) ? active : sameButton(content, active) ?? heading).focus();
     };
     return { section: make("section", {}, heading, content), update };
   }
@@ -122,12 +129,12 @@ export function mount(element) {
     opened.set(error.id, details);
     const row = make("li", {}, make("h3", {}, what), make("p", { className: "bitsy-why" }, reason(error)), details);
     const discard = (outcome) => discardLater(error, what, outcome);
-    const compare = button("Compare versions", what, async () => {
+    const compare = button("Compare versions", what, () => attempt(async () => {
       const [mine, base, theirs] = await Promise.all(["mine", "base", "theirs"].map((side) => version(path, side)));
       details.replaceChildren(make("div", { className: "bitsy-sides" },
         side("Mine", mine), side("Before my change", base), side("On the server", theirs)));
-    });
-    const edit = button("Edit and send", what, async () => {
+    }));
+    const edit = button("Edit and send", what, () => attempt(async () => {
       const mine = await version(path, "mine");
       if (typeof mine?.text !== "string") return report("This change has no text that can be edited.");
       const area = make("textarea", { id: `bitsy-${error.id}`, value: mine.text, spellcheck: false });
@@ -144,7 +151,7 @@ export function mount(element) {
           button("Cancel", what, close)));
       area.focus();
       return undefined;
-    });
+    }));
     row.append(make("div", { className: "bitsy-actions" },
       compare,
       button("Keep mine", what, () => run(() => keepMine(error), "Your version is sent again.")),
@@ -270,6 +277,12 @@ function confirmed(question, action) {
   });
   document.body.append(dialog);
   dialog.showModal();
+}
+
+// The button of a list drawn again that does what `former` did.
+function sameButton(content, former) {
+  return [...content.querySelectorAll("button")].find((one) =>
+    one.textContent === former.textContent && one.ariaLabel === former.ariaLabel);
 }
 
 // A button; `object` completes its name for screen readers.

@@ -125,8 +125,12 @@ for (const kind of KINDS) {
       assert.match(sides[1], />first</);
       assert.match(sides[2], /theirs/);
       await check(page, "failed");
-      await press(page, name("Keep mine", first));
+      // The list is drawn again, and the focus stays on the same button.
+      await page.focus(name("Edit and send", third));
+      await page.$eval(name("Keep mine", first), (button) => button.click());
       await until("mine", async () => (await hub.titles()).includes("my first"));
+      await until("a shorter list", async () => !(await page.$(name("Keep mine", first))));
+      assert.equal(await page.evaluate(() => document.activeElement.ariaLabel), `Edit and send: ${third}`);
       await press(page, name("Keep theirs", second));
       await press(page, name("Undo", second));
       await press(page, name("Keep theirs", second));
