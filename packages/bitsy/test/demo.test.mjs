@@ -18,10 +18,13 @@ const shows = (page, text) => until(`"${text}" on the page`, () =>
 const titles = (page) => page.$$eval("li h3", (all) => all.map((one) => one.textContent));
 const name = (text, what) => `[aria-label="${text}: ${what}"]`;
 
-// Activates a control by keyboard alone.
+// Activates a control by keyboard alone. A list may be drawn again at any time, so the control is found and focused in one step.
 async function press(page, selector) {
-  await page.waitForSelector(selector);
-  await page.focus(selector);
+  await until(`the focus on ${selector}`, () => page.evaluate((selector) => {
+    const control = document.querySelector(selector);
+    control?.focus();
+    return control !== null && document.activeElement === control;
+  }, selector));
   await page.keyboard.press("Enter");
 }
 
