@@ -226,6 +226,36 @@ pub(crate) fn table() -> Vec<Route> {
             &[(Method::GET, SignedIn)],
         ),
         route(
+            "/pages/reading/offline",
+            get(pages::reading::offline::read),
+            &[(Method::GET, SignedIn)],
+        ),
+        route(
+            "/pages/reading/offline/list",
+            get(pages::reading::offline::list::read),
+            &[(Method::GET, SignedIn)],
+        ),
+        route(
+            "/pages/reading/offline/contents",
+            get(pages::reading::offline::contents::read),
+            &[(Method::GET, SignedIn)],
+        ),
+        route(
+            "/pages/reading/offline/changes",
+            post(pages::reading::offline::changes::merge),
+            &[(Method::POST, SignedIn)],
+        ),
+        route(
+            "/pages/reading-worker.js",
+            get(pages::reading::offline::worker::script),
+            &[(Method::GET, Public)],
+        ),
+        route(
+            "/pages/reading.webmanifest",
+            get(pages::reading::offline::worker::manifest),
+            &[(Method::GET, Public)],
+        ),
+        route(
             "/reader/google/{*path}",
             get(readers::google::answer).post(readers::google::answer),
             &[(Method::GET, Resource), (Method::POST, Resource)],

@@ -37,6 +37,36 @@ pub(super) static READING: LazyLock<Asset> = LazyLock::new(|| {
     )
 });
 
+/// Script of the choices of text size, width and colours.
+pub(super) static APPEARANCE: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new(
+        "appearance",
+        "js",
+        "text/javascript; charset=utf-8",
+        include_str!("../../web/appearance.js"),
+    )
+});
+
+/// Script that keeps articles and waiting marks in the browser.
+pub(super) static OFFLINE_STORE: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new(
+        "offline-store",
+        "js",
+        "text/javascript; charset=utf-8",
+        include_str!("../../web/offline-store.js"),
+    )
+});
+
+/// Script of the page for reading without a network.
+pub(super) static OFFLINE_PAGE: LazyLock<Asset> = LazyLock::new(|| {
+    Asset::new(
+        "offline-page",
+        "js",
+        "text/javascript; charset=utf-8",
+        include_str!("../../web/offline-page.js"),
+    )
+});
+
 impl Asset {
     fn new(stem: &str, suffix: &str, kind: &'static str, text: &'static str) -> Self {
         let tag = EntityTag::of(&[text]);
@@ -47,7 +77,8 @@ impl Asset {
 /// `GET /pages/assets/{name}`.
 pub(crate) async fn read(call: Call) -> Result<Response, Problem> {
     let name = call.segment("name");
-    let asset = [&*STYLE, &*SCRIPT, &*READING].into_iter().find(|asset| asset.name == name);
+    let all = [&*STYLE, &*SCRIPT, &*READING, &*APPEARANCE, &*OFFLINE_STORE, &*OFFLINE_PAGE];
+    let asset = all.into_iter().find(|asset| asset.name == name);
     let asset = asset.ok_or_else(|| {
         Problem::not_found("this file belongs to another version of the hub: reload the page")
     })?;

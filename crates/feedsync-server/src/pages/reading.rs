@@ -11,6 +11,7 @@ pub(crate) mod feed;
 mod folders;
 pub(crate) mod icon;
 mod list;
+pub(crate) mod offline;
 mod subscribing;
 pub(crate) mod subscriptions;
 pub(crate) mod transfer;

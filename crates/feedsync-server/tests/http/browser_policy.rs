@@ -41,6 +41,10 @@ fn check(response: &Response<Body>, path: &str, what: &str) {
             assert!(policy.split("; ").any(|part| part == rule), "{what}: {policy}");
         }
         assert_eq!(of("cross-origin-resource-policy"), ["same-origin"], "{what}");
+    } else if path == "/pages/reading-worker.js" && response.status() == StatusCode::OK {
+        // A worker has the policy of its script.
+        let worker = "default-src 'none'; script-src 'self'; connect-src 'self'";
+        assert_eq!(policies, [worker], "{what}");
     } else if is_page {
         let [policy] = policies[..] else { panic!("{what}: {policies:?}") };
         for rule in
@@ -157,6 +161,9 @@ async fn every_route_and_method_answers_with_a_browser_policy() {
         "/pages/reading/export/{name}",
         "/pages/reading/feeds/{number}",
         "/pages/reading/icons/{number}",
+        "/pages/reading/offline",
+        "/pages/reading/offline/contents",
+        "/pages/reading/offline/list",
         "/pages/reading/transfer",
         "/reader/fever/{*path}",
         "/reader/google/{*path}",

@@ -6,7 +6,7 @@ use html5ever::{Attribute, ParseOpts, parse_document};
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 
 /// Elements that occur in pages and in entries.
-const KNOWN: [&str; 85] = [
+const KNOWN: [&str; 86] = [
     "html",
     "head",
     "meta",
@@ -92,6 +92,7 @@ const KNOWN: [&str; 85] = [
     "aside",
     "dialog",
     "audio",
+    "noscript",
 ];
 
 /// Attributes that contain addresses.
@@ -153,7 +154,7 @@ fn walk(node: &Handle, faults: &mut Vec<String>) {
         }
         if tag == "script" {
             let own = value("src").is_some_and(|src| {
-                ["script-", "reading-"]
+                ["script-", "reading-", "appearance-", "offline-store-", "offline-page-"]
                     .iter()
                     .any(|own| src.starts_with(&format!("/pages/assets/{own}")))
             });
@@ -174,7 +175,9 @@ fn walk(node: &Handle, faults: &mut Vec<String>) {
         if tag == "link" {
             let known = matches!(
                 (value("rel"), value("href")),
-                (Some("icon"), Some("data:,")) | (Some("stylesheet" | "alternate"), Some(_))
+                (Some("icon"), Some("data:,"))
+                    | (Some("stylesheet" | "alternate"), Some(_))
+                    | (Some("manifest"), Some("/pages/reading.webmanifest"))
             );
             if !known {
                 faults.push(format!("a link: {:?}", value("rel")));

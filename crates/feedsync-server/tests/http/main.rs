@@ -43,6 +43,7 @@ mod pages_people;
 mod pages_reading;
 mod pages_reading_feeds;
 mod pages_reading_lists;
+mod pages_reading_offline;
 mod pages_reading_shown;
 mod pages_reading_subscribing;
 mod pages_reading_undo;

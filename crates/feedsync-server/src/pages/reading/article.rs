@@ -237,13 +237,13 @@ async fn beside(
 }
 
 /// Base addresses for relative addresses of an article, the best first.
-fn bases(article: &StoredArticle, feed: &FeedView) -> Vec<String> {
+pub(super) fn bases(article: &StoredArticle, feed: &FeedView) -> Vec<String> {
     let of_feed = [feed.kept.head.site.clone(), Some(feed.kept.address.as_str().to_owned())];
     let own = [article.text.base.clone(), article.text.link.clone()];
     own.into_iter().chain(of_feed).flatten().collect()
 }
 
-fn web(address: &str) -> Option<Url> {
+pub(super) fn web(address: &str) -> Option<Url> {
     Url::parse(address).ok().filter(|url| matches!(url.scheme(), "http" | "https"))
 }
 
