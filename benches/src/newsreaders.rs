@@ -6,7 +6,7 @@ mod polling;
 use std::sync::Arc;
 
 use feedsync_aggregator::{ArticleText, Library, NewArticle, Poll, PolledDocument};
-use feedsync_aggregator::{FeedSchedule, Newsreading, Person, Readers, WebFinder};
+use feedsync_aggregator::{FeedSchedule, Newsreading, Person, Pictures, Readers, WebFinder};
 use feedsync_aggregator::{PostgresLibrary, SqliteLibrary};
 use feedsync_endpoint::Endpoint;
 use feedsync_fetch::{Fetcher, Policy, Private};
@@ -50,8 +50,10 @@ impl Hub {
         let fetcher = Fetcher::new(Policy::new(Private::Allowed)).expect("a client");
         let finder =
             Arc::new(WebFinder::new(Arc::clone(&library), endpoint.clone(), fetcher.clone()));
+        let pictures = Pictures::new(endpoint.clone(), fetcher.clone());
         let schedule = FeedSchedule::new(Arc::clone(&library), endpoint.clone(), fetcher, notifier);
-        Self { endpoint, library, newsreading: Newsreading { readers, schedule, finder } }
+        let newsreading = Newsreading { readers, schedule, finder, pictures };
+        Self { endpoint, library, newsreading }
     }
 
     async fn somebody(&self) -> Arc<Person> {

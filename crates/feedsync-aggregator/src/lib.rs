@@ -11,8 +11,9 @@ mod reading;
 
 pub use library::*;
 pub use polling::{
-    FeedFinder, FeedKind, FeedSchedule, FindError, FoundFeed, MAX_FIND_TIME, MAX_POLL_INTERVAL,
-    MIN_POLL_INTERVAL, NamedFeed, WebFinder,
+    FeedFinder, FeedKind, FeedSchedule, FindError, FoundFeed, MAX_FIND_TIME, MAX_PICTURE_BYTES,
+    MAX_POLL_INTERVAL, MIN_POLL_INTERVAL, NamedFeed, Picture, PictureError, Pictures, WebFinder,
+    raster_type,
 };
 pub use reading::*;
 
@@ -25,4 +26,6 @@ pub struct Newsreading {
     pub schedule: FeedSchedule,
     /// Finds the feeds at addresses that users want to subscribe to.
     pub finder: std::sync::Arc<dyn FeedFinder>,
+    /// Pictures of articles.
+    pub pictures: Pictures,
 }

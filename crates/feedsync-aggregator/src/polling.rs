@@ -11,6 +11,8 @@ mod find;
 pub(crate) mod icon;
 mod pace;
 mod page;
+mod picture;
+mod raster;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -30,6 +32,8 @@ use crate::reading::ReadingError;
 
 pub use find::{FeedFinder, FeedKind, FindError, FoundFeed, MAX_FIND_TIME, NamedFeed, WebFinder};
 pub use pace::{MAX_POLL_INTERVAL, MIN_POLL_INTERVAL};
+pub use picture::{MAX_PICTURE_BYTES, Picture, PictureError, Pictures};
+pub use raster::raster_type;
 
 /// Duration of a claim.
 const LEASE: Duration = Duration::from_secs(20 * 60);

@@ -216,6 +216,11 @@ pub(crate) fn table() -> Vec<Route> {
             &[(Method::GET, SignedIn), (Method::POST, SignedIn)],
         ),
         route(
+            "/pages/reading/articles/{number}/pictures/{name}",
+            get(pages::reading::picture::read),
+            &[(Method::GET, SignedIn)],
+        ),
+        route(
             "/pages/reading/transfer",
             get(pages::reading::transfer::read).post(pages::reading::transfer::merge_state),
             &[(Method::GET, SignedIn), (Method::POST, SignedIn)],

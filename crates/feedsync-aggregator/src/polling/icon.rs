@@ -1,9 +1,11 @@
 //! Fetches the icon of a feed's site when the feed has changed, at most once a month.
 
 use crate::library::{FeedHead, Icon, Library, LibraryError, MAX_ICON_BYTES, Origin};
-use feedsync_fetch::{Fetched, Fetcher, Request, address};
+use feedsync_fetch::{Fetcher, address};
 use feedsync_log::Millis;
 use feedsync_reading_state::FeedAddress;
+
+use super::raster::{Raster, fetch_raster};
 
 const MONTH: u64 = 30 * 24 * 60 * 60 * 1_000;
 
@@ -44,23 +46,7 @@ pub(super) async fn refresh_icon(
 
 /// Fetches an icon, if there is one at the address.
 async fn picture(fetcher: &Fetcher, text: &str) -> Option<Icon> {
-    let request =
-        Request::read(address(text).ok()?).accept("image/*").within(MAX_ICON_BYTES as u64);
-    let Ok(Fetched::Answer(answer)) = fetcher.fetch(request).await else { return None };
-    let bytes = answer.into_bytes().await.ok()?;
-    let media_type = media_type(&bytes)?.to_owned();
-    Some(Icon { media_type, bytes })
-}
-
-/// Detects the type of an image from its bytes, independent of the declared type. Types that may contain scripts
-/// are rejected.
-fn media_type(bytes: &[u8]) -> Option<&'static str> {
-    Some(match bytes {
-        [0x89, b'P', b'N', b'G', ..] => "image/png",
-        [b'G', b'I', b'F', b'8', ..] => "image/gif",
-        [0xff, 0xd8, 0xff, ..] => "image/jpeg",
-        [0, 0, 1, 0, ..] => "image/x-icon",
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => "image/webp",
-        _ => return None,
-    })
+    let Raster { media_type, bytes } =
+        fetch_raster(fetcher, address(text).ok()?, MAX_ICON_BYTES).await.ok()?;
+    Some(Icon { media_type: media_type.to_owned(), bytes })
 }

@@ -10,7 +10,7 @@ mod undoing;
 mod upkeep;
 
 pub use marks::FeedMarks;
-pub use person::{MAX_FINDS, MarkResult, Person, ReadingError};
+pub use person::{MAX_FINDS, MAX_PICTURES, MarkResult, Person, ReadingError};
 pub use readers::Readers;
 pub use select::{Selected, select, total};
 pub use subscription_view::{FeedView, SubscriptionView};

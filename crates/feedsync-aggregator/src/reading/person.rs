@@ -48,6 +48,9 @@ pub enum ReadingError {
 /// Maximum number of concurrent searches for feeds by one user.
 pub const MAX_FINDS: usize = 2;
 
+/// Maximum number of pictures that are fetched concurrently for one user.
+pub const MAX_PICTURES: usize = 4;
+
 /// Result of marking articles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MarkResult {
@@ -71,6 +74,7 @@ pub struct Person {
     created_folders: std::sync::Mutex<BTreeSet<Folder>>,
     pub(super) undoable: std::sync::Mutex<UndoableActions>,
     finds: Semaphore,
+    pictures: Semaphore,
 }
 
 pub(super) struct LoadedReading {
@@ -96,7 +100,7 @@ impl Person {
             subscription_view: Arc::default(),
         };
         let (loaded, created_folders) = (Mutex::new(loaded), std::sync::Mutex::default());
-        let finds = Semaphore::new(MAX_FINDS);
+        let [finds, pictures] = [MAX_FINDS, MAX_PICTURES].map(Semaphore::new);
         Self {
             library,
             endpoint,
@@ -108,6 +112,7 @@ impl Person {
             created_folders,
             undoable: std::sync::Mutex::default(),
             finds,
+            pictures,
         }
     }
 
@@ -116,6 +121,13 @@ impl Person {
     pub async fn find_permit(&self) -> Option<SemaphorePermit<'_>> {
         // The semaphore is never closed.
         self.finds.acquire().await.ok()
+    }
+
+    /// Acquires a permit to fetch a picture, which is released when it is dropped. A user has [`MAX_PICTURES`]
+    /// permits, so that slow servers of one user's pictures do not block others.
+    pub async fn picture_permit(&self) -> Option<SemaphorePermit<'_>> {
+        // The semaphore is never closed.
+        self.pictures.acquire().await.ok()
     }
 
     /// Returns the created folders that are still empty.

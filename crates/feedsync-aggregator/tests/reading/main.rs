@@ -4,6 +4,7 @@ mod clock;
 mod finding;
 mod hostile;
 mod people;
+mod pictures;
 mod polling;
 mod scene;
 mod selecting;

@@ -18,7 +18,8 @@ const DAY: u64 = 86_400_000;
 fn newsreading(scene: &Scene) -> Newsreading {
     let readers = Readers::new(Arc::clone(&scene.library), Arc::default(), 1 << 30);
     let finder = Arc::new(scene.finder());
-    Newsreading { readers: Arc::new(readers), schedule: scene.schedule.clone(), finder }
+    let (schedule, pictures) = (scene.schedule.clone(), scene.pictures());
+    Newsreading { readers: Arc::new(readers), schedule, finder, pictures }
 }
 
 #[tokio::test]

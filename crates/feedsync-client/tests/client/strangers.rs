@@ -8,8 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use feedsync_aggregator::FeedSchedule;
-use feedsync_aggregator::{Library, SqliteLibrary};
+use feedsync_aggregator::{FeedSchedule, Library, Pictures, SqliteLibrary};
 use feedsync_client::replicate::{RemoteDatabase, Replica as _, ReplicationError, RetryPolicy};
 use feedsync_client::{
     Direction, LogAccess as _, LogError, NoProgress, Pace, RemoteLog, SubscriptionOptions,
@@ -39,7 +38,8 @@ const CALLERS: [(&str, Caller); 12] = [
     ("feedsync-aggregator/src/polling/fetch.rs", Caller::Feeds),
     // Tested in feedsync-aggregator, in tests/reading/finding.rs.
     ("feedsync-aggregator/src/polling/find.rs", Caller::Feeds),
-    ("feedsync-aggregator/src/polling/icon.rs", Caller::Feeds),
+    // Icons of sites, too.
+    ("feedsync-aggregator/src/polling/raster.rs", Caller::Pictures),
     ("feedsync-cli/src/source.rs", Caller::Sources),
     ("feedsync-cli/src/commands/remote/login.rs", Caller::Sources),
     // There is a test in the file itself, too.
@@ -59,6 +59,8 @@ enum Caller {
     Databases,
     /// Feeds that a user reads at a hub with users.
     Feeds,
+    /// Pictures of the articles of a feed.
+    Pictures,
     /// `import URL`, `validate URL`, `convert URL`, `merge URL`, `login URL`, and addresses from an authority for
     /// certificates.
     Sources,
@@ -187,6 +189,13 @@ impl Caller {
                 }
                 let state = library.feed_at(&feed).await.unwrap().unwrap().state;
                 state.fault.is_some_and(|fault| fault.contains("is not a public address"))
+            }
+            Self::Pictures => {
+                // The hub has no users, so its feeds may be on private addresses. This one is not.
+                let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();
+                let pictures = Pictures::new(peer.endpoint().clone(), fetcher);
+                let error = pictures.load(&PUBLIC.parse().unwrap(), private).await.unwrap_err();
+                error.to_string().contains("is not a public address")
             }
             Self::Sources => {
                 let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();

@@ -8,11 +8,14 @@
 mod bounded;
 mod cleaning;
 pub(crate) mod content;
+#[cfg(test)]
+mod picture_tests;
 mod rules;
 mod skeleton;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use ammonia::Url;
@@ -40,21 +43,25 @@ pub(crate) enum Purpose {
     Article {
         /// Base of relative addresses.
         base: Option<Url>,
-        /// Whether pictures are loaded.
-        pictures: bool,
+        /// Address below which the hub serves the pictures of the article; `None` if they are not loaded.
+        pictures: Option<String>,
     },
     /// An article in a newsreader, which loads pictures itself.
     Newsreader,
 }
 
 /// Result of cleaning a document.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Cleaned {
     /// Safe HTML; `None` if the document is too large or would take too much work.
     pub(crate) html: Option<String>,
-    /// Number of pictures from other sites.
-    pub(crate) pictures: usize,
+    /// Addresses of the pictures of an article, by the names that the hub gives them.
+    pub(crate) pictures: ArticlePictures,
 }
+
+/// Addresses of pictures by name. A name is the first half of the
+/// SHA-256 of the address, so it stays the same when the article changes.
+pub(crate) type ArticlePictures = BTreeMap<String, String>;
 
 type Key = [u8; 32];
 
@@ -63,7 +70,9 @@ struct Weight;
 
 impl Weighter<Key, Arc<Cleaned>> for Weight {
     fn weight(&self, _: &Key, cleaned: &Arc<Cleaned>) -> u64 {
-        cleaned.html.as_ref().map_or(0, String::len) as u64 + OVERHEAD_BYTES
+        let html = cleaned.html.as_ref().map_or(0, String::len);
+        let pictures = cleaned.pictures.iter().map(|(name, address)| name.len() + address.len());
+        (html + pictures.sum::<usize>()) as u64 + OVERHEAD_BYTES
     }
 }
 
@@ -74,7 +83,7 @@ static CACHE: LazyLock<Cache<Key, Arc<Cleaned>, Weight>> =
 /// Cleans a document, or returns the cached result. The ticket pays for the bytes that are cleaned.
 pub(crate) fn cleaned(html: &str, purpose: &Purpose, ticket: &Ticket) -> Arc<Cleaned> {
     if html.len() > MAX_BYTES {
-        return Arc::new(Cleaned { html: None, pictures: 0 });
+        return Arc::new(Cleaned::default());
     }
     let key = key(html, purpose);
     if let Some(known) = CACHE.get(&key) {
@@ -92,22 +101,23 @@ fn clean(html: &str, purpose: &Purpose) -> Cleaned {
             let (html, pictures) = rules::apply(&html, purpose);
             Cleaned { html: Some(html), pictures }
         }
-        None => Cleaned { html: None, pictures: 0 },
+        None => Cleaned::default(),
     }
 }
 
 fn key(html: &str, purpose: &Purpose) -> Key {
-    let (kind, base) = match purpose {
-        Purpose::Item => (0, None),
-        Purpose::Newsreader => (1, None),
-        Purpose::Article { base, pictures: false } => (2, base.as_ref()),
-        Purpose::Article { base, pictures: true } => (3, base.as_ref()),
+    let (kind, base, pictures) = match purpose {
+        Purpose::Item => (0, None, None),
+        Purpose::Newsreader => (1, None, None),
+        Purpose::Article { base, pictures: None } => (2, base.as_ref(), None),
+        Purpose::Article { base, pictures } => (3, base.as_ref(), pictures.as_deref()),
     };
-    let base = base.map_or("", Url::as_str);
     let mut digest = Sha256::new();
     digest.update([kind]);
-    digest.update((base.len() as u64).to_be_bytes());
-    digest.update(base);
+    for text in [base.map_or("", Url::as_str), pictures.unwrap_or_default()] {
+        digest.update((text.len() as u64).to_be_bytes());
+        digest.update(text);
+    }
     digest.update(html);
     digest.finalize().into()
 }

@@ -109,18 +109,19 @@ impl ResponseSlot {
     }
 
     /// Bytes that hold the slot until they are dropped, unless they are few.
-    pub(crate) fn hold(&self, bytes: Vec<u8>) -> Bytes {
+    pub(crate) fn hold(&self, bytes: impl Into<Bytes>) -> Bytes {
+        let bytes = bytes.into();
         match &self.place {
             Some(_) if bytes.len() > MAX_UNCOUNTED_BYTES => {
                 Bytes::from_owner(SlotBytes { bytes, _slot: self.clone() })
             }
-            _ => bytes.into(),
+            _ => bytes,
         }
     }
 }
 
 struct SlotBytes {
-    bytes: Vec<u8>,
+    bytes: Bytes,
     _slot: ResponseSlot,
 }
 

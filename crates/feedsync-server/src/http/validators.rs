@@ -60,6 +60,11 @@ impl EntityTag {
         Self(hash(Sha256::new().chain_update(bytes), &[]))
     }
 
+    /// Tag of bytes with this SHA-256, equal to [`Self::of_bytes`].
+    pub(crate) fn of_digest(digest: &[u8; 32]) -> Self {
+        Self(half(digest))
+    }
+
     /// Tag of a state, the same for all versions of this program.
     pub(crate) fn of_state(parts: &[&str]) -> Self {
         Self(hash(Sha256::new(), parts))
@@ -155,7 +160,12 @@ fn hash(mut hash: Sha256, parts: &[&str]) -> String {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }
-    let half = hash.finalize().into_iter().take(16);
+    half(&hash.finalize())
+}
+
+/// First half of a digest, in hexadecimal digits.
+pub(crate) fn half(digest: &[u8]) -> String {
+    let half = digest.iter().take(16);
     half.flat_map(|byte| [byte >> 4, byte & 15])
         .map(|digit| char::from(HEX[usize::from(digit)]))
         .collect()

@@ -12,6 +12,7 @@ mod folders;
 pub(crate) mod icon;
 mod list;
 pub(crate) mod offline;
+pub(crate) mod picture;
 mod subscribing;
 pub(crate) mod subscriptions;
 pub(crate) mod transfer;
@@ -22,6 +23,7 @@ use feedsync_log::Millis;
 use feedsync_reader_api::{FeedNumber, Label};
 use feedsync_reading_state::Folder;
 use feedsync_store::Moment;
+use http::HeaderValue;
 
 use crate::access::call::Call;
 use crate::http::html::content::short;
@@ -29,6 +31,9 @@ use crate::http::problem::Problem;
 use crate::hub::Hub;
 use crate::pages::answer::{Time, sentence};
 use crate::reading::Reading;
+
+/// Caching of pictures by browsers.
+const ONCE_A_DAY: HeaderValue = HeaderValue::from_static("private, max-age=86400");
 
 /// Reading state of the principal.
 async fn reading(hub: &Hub, call: &Call) -> Result<Reading, Problem> {

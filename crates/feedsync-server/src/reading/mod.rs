@@ -6,20 +6,26 @@ pub(crate) mod filing;
 pub(crate) mod marking;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use feedsync_aggregator::{
-    FeedView, Icon, LibraryError, Newsreading, Person, ReadingError, SubscriptionView, select,
-    total,
+    FeedView, Icon, LibraryError, Newsreading, Person, Picture, PictureError, ReadingError,
+    SubscriptionView, select, total,
 };
 use feedsync_endpoint::{ReadingOwner, reading_collection};
 use feedsync_log::Millis;
 use feedsync_reader_api::{Fault, FeedName, FeedNumber, Folders, Subscription};
+use feedsync_reading_state::FeedAddress;
+use tokio::time::timeout;
 
 use crate::access::call::Call;
 use crate::access::{Principal, Right, require};
 use crate::http::html::Cleaning;
 use crate::http::problem::Problem;
 use crate::hub::Hub;
+
+/// Maximum time that a picture waits for others of the same user.
+const MAX_PICTURE_WAIT: Duration = Duration::from_secs(30);
 
 /// Reason for refusing a request.
 pub(crate) enum Refusal {
@@ -153,6 +159,23 @@ impl Reading {
         let Some(feed) = self.subscription_view.feed(feed) else { return Ok(None) };
         let kept = self.newsreading.readers.library().icon(&feed.site()).await?;
         Ok(kept.and_then(|kept| kept.icon))
+    }
+
+    /// Picture at an address that an article of a feed names. At most
+    /// [`MAX_PICTURES`](feedsync_aggregator::MAX_PICTURES) are fetched for a user at once.
+    pub(crate) async fn picture(
+        &self,
+        feed: &FeedAddress,
+        address: &str,
+    ) -> Result<Picture, PictureError> {
+        let pictures = &self.newsreading.pictures;
+        if let Some(cached) = pictures.cached(feed, address).await? {
+            return Ok(cached);
+        }
+        let Ok(_permit) = timeout(MAX_PICTURE_WAIT, self.person.picture_permit()).await else {
+            return Err(PictureError::Busy);
+        };
+        pictures.load(feed, address).await
     }
 
     pub(crate) async fn select(

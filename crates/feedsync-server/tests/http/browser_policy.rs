@@ -158,6 +158,7 @@ async fn every_route_and_method_answers_with_a_browser_policy() {
         "/pages/reading",
         "/pages/reading/articles",
         "/pages/reading/articles/{number}",
+        "/pages/reading/articles/{number}/pictures/{name}",
         "/pages/reading/export/{name}",
         "/pages/reading/feeds/{number}",
         "/pages/reading/icons/{number}",

@@ -206,15 +206,25 @@ fn fault(tag: &str, attribute: &Attribute) -> Option<String> {
         ("link", "href") => own || address == "data:,",
         ("script", "src") => own,
         ("audio", "src") => web,
-        // Icons of feeds, which the hub serves in a sandbox.
-        ("img", "src") => address
-            .strip_prefix("/pages/reading/icons/")
-            .is_some_and(|feed| feed.bytes().all(|digit| digit.is_ascii_digit())),
+        ("img", "src") => is_picture(&address),
         ("form", "action") => own && (address.starts_with("/pages/")),
         (_, name) if ADDRESSES.contains(&name) => false,
         _ => true,
     };
     (!fine).then(|| format!("<{tag} {name}={value:?}>"))
+}
+
+/// Whether an address is that of a feed's icon or of an article's picture. The hub serves both in a sandbox.
+fn is_picture(address: &str) -> bool {
+    let digits = |text: &str| text.bytes().all(|digit| digit.is_ascii_digit());
+    let icon = address.strip_prefix("/pages/reading/icons/");
+    let picture = address
+        .strip_prefix("/pages/reading/articles/")
+        .and_then(|rest| rest.split_once("/pictures/"));
+    let is_name =
+        |name: &str| name.len() == 32 && name.bytes().all(|digit| digit.is_ascii_hexdigit());
+    icon.is_some_and(digits)
+        || picture.is_some_and(|(article, name)| digits(article) && is_name(name))
 }
 
 #[test]
@@ -227,6 +237,8 @@ fn active_content_and_foreign_addresses_are_found() {
         "<img src=/pages/logout>",
         "<img src=/pages/reading/icons/1/../../../logout>",
         "<img src=https://example.org/pages/reading/icons/1>",
+        "<img src=/pages/reading/articles/1/pictures/../../../../pages/logout>",
+        "<img src=/pages/reading/articles/1/pictures/0123456789abcdef0123456789abcdef?x>",
         "<img/onerror=alert(1) alt>",
         "<svg><script>1</script></svg>",
         "<svg onload=alert(1)>",

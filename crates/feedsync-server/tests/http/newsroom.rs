@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use axum::Router;
 use feedsync_aggregator::{ArticleText, Library, NewArticle, Poll, PollState, PolledDocument};
 use feedsync_aggregator::{
-    FeedFinder, FeedKind, FeedSchedule, FindError, FoundFeed, NamedFeed, Newsreading, Readers,
+    FeedFinder, FeedKind, FeedSchedule, FindError, FoundFeed, NamedFeed, Newsreading, Pictures,
+    Readers,
 };
 use feedsync_endpoint::{Endpoint, NewUser, Password};
 use feedsync_fetch::{Fetcher, Policy, Private};
@@ -70,7 +71,7 @@ impl Newsroom {
         Self::finding(endpoint, |_| Arc::new(AnyAddress))
     }
 
-    /// A hub with this finder.
+    /// A hub with this finder. It fetches pictures from 127.0.0.1 as from public addresses.
     pub(crate) fn finding(
         endpoint: Endpoint,
         finder: impl FnOnce(Arc<dyn Library>) -> Arc<dyn FeedFinder>,
@@ -81,8 +82,12 @@ impl Newsroom {
         let notifier = Arc::new(Notify::new());
         let readers = Arc::new(Readers::new(Arc::clone(&library), Arc::clone(&notifier), 1 << 30));
         let fetcher = Fetcher::new(Policy::new(Private::Refused)).unwrap();
-        let schedule = FeedSchedule::new(Arc::clone(&library), endpoint.clone(), fetcher, notifier);
-        let newsreading = Some(Newsreading { readers, schedule, finder });
+        let of_schedule = fetcher.clone();
+        let schedule =
+            FeedSchedule::new(Arc::clone(&library), endpoint.clone(), of_schedule, notifier);
+        let networks = ["127.0.0.1/32".parse().unwrap()];
+        let pictures = Pictures::new(endpoint.clone(), fetcher.with_networks(&networks).unwrap());
+        let newsreading = Some(Newsreading { readers, schedule, finder, pictures });
         let served = HubParts { newsreading, ..HubParts::from(endpoint.clone()) };
         let limits = Limits { client_requests: 0, ..Limits::default() };
         let router = router(served, Config { limits, ..Config::default() });

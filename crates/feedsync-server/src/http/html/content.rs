@@ -1,7 +1,6 @@
 //! Rendering of content of items and articles for pages and newsreaders. Text is escaped when it is written.
 //! HTML and XHTML are cleaned (`html`).
 
-use ammonia::Url;
 use feedsync_aggregator::ArticleText;
 use feedsync_formats::{ContentType, Entry};
 
@@ -49,19 +48,13 @@ pub(crate) struct RenderedArticle {
     pub(crate) shown: RenderedContent,
     /// Whether it was truncated or lost its markup.
     pub(crate) is_reduced: bool,
-    /// Number of its pictures from other sites.
+    /// Number of its pictures.
     pub(crate) pictures: usize,
 }
 
 impl RenderedArticle {
-    /// The content of an article, or its summary. Relative addresses are resolved against `base`. Pictures
-    /// are loaded only on request.
-    pub(crate) fn of(
-        text: &ArticleText,
-        base: Option<Url>,
-        with_pictures: bool,
-        ticket: &Ticket,
-    ) -> Self {
+    /// The content of an article, or its summary, cleaned for this purpose.
+    pub(crate) fn of(text: &ArticleText, purpose: &Purpose, ticket: &Ticket) -> Self {
         let reduced = |text: &str| {
             let (text, is_reduced) = cut(text);
             Self { shown: RenderedContent::Text(text), is_reduced, pictures: 0 }
@@ -69,13 +62,12 @@ impl RenderedArticle {
         match (&text.content, &text.summary) {
             (Some(content), _) => match text.content_type {
                 ContentType::Html | ContentType::Xhtml => {
-                    let purpose = Purpose::Article { base, pictures: with_pictures };
-                    let cleaned = html::cleaned(content, &purpose, ticket);
+                    let cleaned = html::cleaned(content, purpose, ticket);
                     match &cleaned.html {
                         Some(html) => Self {
                             shown: RenderedContent::Html(html.clone()),
                             is_reduced: false,
-                            pictures: cleaned.pictures,
+                            pictures: cleaned.pictures.len(),
                         },
                         None => Self {
                             is_reduced: true,
@@ -91,6 +83,19 @@ impl RenderedArticle {
             }
         }
     }
+}
+
+/// Address of a picture of an article, by its name. The purpose is that of the page with pictures, so that the result
+/// of cleaning is usually cached.
+pub(crate) fn picture_address(
+    text: &ArticleText,
+    purpose: &Purpose,
+    name: &str,
+    ticket: &Ticket,
+) -> Option<String> {
+    let is_markup = matches!(text.content_type, ContentType::Html | ContentType::Xhtml);
+    let content = text.content.as_ref().filter(|_| is_markup)?;
+    html::cleaned(content, purpose, ticket).pictures.get(name).cloned()
 }
 
 /// HTML that is safe on a page; `None` if it is too large or takes too much work.
@@ -219,10 +224,11 @@ mod tests {
             content_type: ContentType::Html,
             ..ArticleText::default()
         };
-        let of = |with_pictures| {
-            let base = Url::parse("https://example.org/a/b").ok();
+        let of = |pictures: Option<&str>| {
+            let base = ammonia::Url::parse("https://example.org/a/b").ok();
+            let purpose = Purpose::Article { base, pictures: pictures.map(str::to_owned) };
             let RenderedArticle { shown, is_reduced, pictures } =
-                RenderedArticle::of(&text, base, with_pictures, &Ticket::free());
+                RenderedArticle::of(&text, &purpose, &Ticket::free());
             assert_eq!((is_reduced, pictures), (false, 1));
             match shown {
                 RenderedContent::Html(html) => html,
@@ -231,10 +237,12 @@ mod tests {
         };
         let begin = "<h2>One</h2><h6>Two</h6><a href=\"https://example.org/x\" \
                      rel=\"noopener noreferrer nofollow\">x</a>";
-        assert!(of(false).starts_with(begin), "{}", of(false));
-        assert!(!of(false).contains("src=") && !of(false).contains("javascript"));
-        let html = of(true);
-        assert!(html.contains("src=\"https://example.org/a/p.png\""), "{html}");
+        assert!(of(None).starts_with(begin), "{}", of(None));
+        assert!(!of(None).contains("src=") && !of(None).contains("javascript"));
+        let html = of(Some("/pictures/"));
+        let name = "2d3ba1d15a9d0ae1a6a1dcd6a0d1a6a0";
+        assert!(html.contains(&format!("src=\"/pictures/{name}\"")), "{html}");
+        assert!(!html.contains("p.png"), "{html}");
         assert!(html.contains("loading=\"lazy\"") && !html.contains("data:"), "{html}");
         assert!(!html.contains("onload") && !html.contains("javascript"), "{html}");
     }

@@ -2,45 +2,85 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use ammonia::{Builder, Url, UrlRelative};
+use sha2::{Digest as _, Sha256};
 
-use super::Purpose;
+use super::{ArticlePictures, Purpose};
+use crate::http::validators::half;
 
-/// Removes unsafe content from a document that is within limits. Returns the safe HTML and its number of
-/// pictures.
-pub(super) fn apply(html: &str, purpose: &Purpose) -> (String, usize) {
+/// Maximum number of pictures of an article. Further ones are shown as their descriptions.
+const MAX_PICTURES: usize = 1_000;
+
+/// Maximum size of the address of a picture, in bytes.
+const MAX_ADDRESS_BYTES: usize = 4 << 10;
+
+/// Removes unsafe content from a document that is within limits. Returns the safe HTML and its pictures.
+pub(super) fn apply(html: &str, purpose: &Purpose) -> (String, ArticlePictures) {
     match purpose {
-        Purpose::Item => (ITEMS.clean(html).to_string(), 0),
-        Purpose::Newsreader => (NEWSREADERS.clean(html).to_string(), 0),
-        Purpose::Article { base, pictures } => readable(html, base.clone(), *pictures),
+        Purpose::Item => (ITEMS.clean(html).to_string(), ArticlePictures::new()),
+        Purpose::Newsreader => (NEWSREADERS.clean(html).to_string(), ArticlePictures::new()),
+        Purpose::Article { base, pictures } => readable(html, base.clone(), pictures.clone()),
     }
 }
 
-/// Returns the safe HTML of an article, and its number of pictures.
-fn readable(html: &str, base: Option<Url>, with_pictures: bool) -> (String, usize) {
-    let pictures = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&pictures);
+/// Returns the safe HTML of an article, and its pictures. Only if they are loaded do they keep their attributes,
+/// and then their addresses lead to the hub.
+fn readable(html: &str, base: Option<Url>, hub: Option<String>) -> (String, ArticlePictures) {
+    let found = Arc::new(Mutex::new(ArticlePictures::new()));
+    let pictures = Arc::clone(&found);
     let mut builder = cleaner();
     builder
         // Elements that name a part of a page must belong to this page only.
         .rm_tags(["area", "map", "nav"])
         .add_tag_attributes("img", ["src", "width", "height"])
         .set_tag_attribute_value("img", "loading", "lazy")
-        .attribute_filter(move |element, attribute, value| {
-            if (element, attribute) == ("img", "src") {
-                counted.fetch_add(1, Ordering::Relaxed);
+        // The filter resolves all relative addresses. Those of pictures on the hub must stay relative.
+        .url_relative(UrlRelative::PassThrough)
+        .attribute_filter(move |element, attribute, value| match (element, attribute) {
+            ("a", "href") => resolved(value, base.as_ref()),
+            ("img", "src") => {
+                let mut pictures = pictures.lock().unwrap_or_else(PoisonError::into_inner);
+                let name = add_picture(&mut pictures, value, base.as_ref())?;
+                hub.as_ref().map(|hub| Cow::Owned(format!("{hub}{name}")))
             }
-            let is_kept = with_pictures || element != "img" || matches!(attribute, "alt" | "title");
-            is_kept.then_some(Cow::Borrowed(value))
+            ("img", "alt" | "title") => Some(Cow::Borrowed(value)),
+            ("img", _) => hub.is_some().then_some(Cow::Borrowed(value)),
+            _ => Some(Cow::Borrowed(value)),
         });
-    if let Some(base) = base {
-        builder.url_relative(UrlRelative::RewriteWithBase(base));
-    }
     let clean = builder.clean(html).to_string();
-    (below_the_title(clean), pictures.load(Ordering::Relaxed))
+    let pictures = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
+    (below_the_title(clean), pictures)
+}
+
+/// Returns an absolute address as it is, and a relative one resolved against the base.
+fn resolved<'a>(address: &'a str, base: Option<&Url>) -> Option<Cow<'a, str>> {
+    match Url::parse(address) {
+        Ok(_) => Some(Cow::Borrowed(address)),
+        Err(_) => Some(Cow::Owned(base?.join(address).ok()?.into())),
+    }
+}
+
+/// Adds the picture at an address to those of an article, and returns its name.
+fn add_picture(
+    pictures: &mut ArticlePictures,
+    address: &str,
+    base: Option<&Url>,
+) -> Option<String> {
+    let mut url = Url::options().base_url(base).parse(address).ok()?;
+    // The part behind `#` is not sent to servers.
+    url.set_fragment(None);
+    let is_web = matches!(url.scheme(), "http" | "https");
+    if !is_web || url.as_str().len() > MAX_ADDRESS_BYTES {
+        return None;
+    }
+    let name = half(&Sha256::digest(url.as_str()));
+    if pictures.len() >= MAX_PICTURES && !pictures.contains_key(&name) {
+        return None;
+    }
+    pictures.insert(name.clone(), url.into());
+    Some(name)
 }
 
 /// Lowers headings by one level, below the title of the article. Cleaned HTML has tags in one spelling.

@@ -178,7 +178,7 @@ fn a_document_is_cleaned_once_for_each_purpose() {
         assert!(cleaned.html.as_ref().is_some_and(|html| html.starts_with("<p>cleaned once")));
         (before - clients.left(key())).round() as usize
     };
-    let with_base = |base: &str| Purpose::Article { base: Url::parse(base).ok(), pictures: false };
+    let with_base = |base: &str| Purpose::Article { base: Url::parse(base).ok(), pictures: None };
     for purpose in
         [Purpose::Item, Purpose::Newsreader, with_base("http://a/"), with_base("http://b/")]
     {
@@ -281,9 +281,12 @@ fn well_nested() -> impl Strategy<Value = String> {
     prop::collection::vec(block, 0..8).prop_map(|blocks| blocks.concat())
 }
 
+/// Address below which pictures are served.
+pub(super) const HUB: &str = "/pages/reading/articles/1/pictures/";
+
 fn purposes() -> [Purpose; 3] {
     let base = Url::parse("https://site.example/a/").ok();
-    [Purpose::Item, Purpose::Newsreader, Purpose::Article { base, pictures: true }]
+    [Purpose::Item, Purpose::Newsreader, Purpose::Article { base, pictures: Some(HUB.to_owned()) }]
 }
 
 proptest! {
@@ -341,7 +344,7 @@ proptest! {
                 for attribute in attrs.borrow().iter() {
                     prop_assert!(!attribute.name.local.starts_with("on"), "{}", safe);
                     let is_address = matches!(&*attribute.name.local, "href" | "src" | "poster" | "cite");
-                    let is_web = ["http:", "https:", "mailto:"].iter().any(|web| attribute.value.starts_with(web));
+                    let is_web = ["http:", "https:", "mailto:", HUB].iter().any(|web| attribute.value.starts_with(web));
                     prop_assert!(!is_address || is_web, "{}", safe);
                 }
             }

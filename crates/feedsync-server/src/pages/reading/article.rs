@@ -15,8 +15,9 @@ use http::StatusCode;
 use super::articles::said;
 use super::folders::Sidebar;
 use super::list::{List, ListSource};
-use super::{reading, time, with};
+use super::{home, reading, time, with};
 use crate::access::call::Call;
+use crate::http::html::Purpose;
 use crate::http::html::content::{RenderedArticle, RenderedContent, short};
 use crate::http::problem::Problem;
 use crate::hub::Hub;
@@ -26,16 +27,11 @@ use crate::pages::form::Form;
 use crate::reading::Reading;
 use crate::reading::articles::{is_web, listed};
 
-/// Content security policy of an article: in addition, media play when the reader starts them.
+/// Content security policy of an article: in addition, media play when the reader starts them. Pictures come from
+/// the hub.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \
                       media-src http: https:; connect-src 'self'; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
-
-/// The same policy with pictures from other sites, on request.
-const WITH_PICTURES: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
-                             img-src 'self' data: http: https:; media-src http: https:; \
-                             connect-src 'self'; form-action 'self'; frame-ancestors 'none'; \
-                             base-uri 'none'";
 
 #[derive(Template)]
 #[template(path = "article.html")]
@@ -157,13 +153,12 @@ async fn shown(
     let is_starred = feed.marks.is_starred(article.number);
     let tags = feed.marks.tags(article.number).cloned().collect();
     let is_subscribed = reading.subscription_view.feed(article.feed).is_some();
-    let (feed_title, bases) = (short(feed.title(), 120), bases(&article, feed));
-    let policy = if list.with_pictures { WITH_PICTURES } else { POLICY };
+    let feed_title = short(feed.title(), 120);
+    let purpose = purpose(&article, feed, list.with_pictures.then_some(&*root));
     let ticket = hub.cleaning.admit().await?;
     let mut answer = page(permit, call, status, move || {
         let StoredArticle { number, text, .. } = article;
-        let base = bases.iter().find_map(|base| web(base));
-        let content = RenderedArticle::of(&text, base, list.with_pictures, &ticket);
+        let content = RenderedArticle::of(&text, &purpose, &ticket);
         drop(ticket);
         ArticlePage {
             script: &READING.name,
@@ -197,20 +192,20 @@ async fn shown(
         }
     })
     .await?;
-    browser_policy::mark_page(&mut answer, policy);
+    browser_policy::mark_page(&mut answer, POLICY);
     Ok(answer)
 }
 
-fn number(call: &Call) -> Result<ArticleNumber, Problem> {
+pub(super) fn number(call: &Call) -> Result<ArticleNumber, Problem> {
     call.segment("number").parse().map_err(|_| unknown())
 }
 
-fn unknown() -> Problem {
+pub(super) fn unknown() -> Problem {
     Problem::not_found("none of your subscriptions has this article")
 }
 
 /// An article of a subscribed feed, or a starred or tagged one of another.
-async fn found(
+pub(super) async fn found(
     reading: &Reading,
     number: ArticleNumber,
 ) -> Result<(StoredArticle, &FeedView), Problem> {
@@ -236,14 +231,17 @@ async fn beside(
     Ok(reading.select(&asked).await?.listed.first().map(|listed| listed.number))
 }
 
-/// Base addresses for relative addresses of an article, the best first.
-pub(super) fn bases(article: &StoredArticle, feed: &FeedView) -> Vec<String> {
-    let of_feed = [feed.kept.head.site.clone(), Some(feed.kept.address.as_str().to_owned())];
-    let own = [article.text.base.clone(), article.text.link.clone()];
-    own.into_iter().chain(of_feed).flatten().collect()
+/// Purpose of cleaning the content of an article. With the root of the hub, pictures are loaded from there.
+pub(super) fn purpose(article: &StoredArticle, feed: &FeedView, root: Option<&str>) -> Purpose {
+    let of_feed = [feed.kept.head.site.as_deref(), Some(feed.kept.address.as_str())];
+    let own = [article.text.base.as_deref(), article.text.link.as_deref()];
+    // The best base for relative addresses is first.
+    let base = own.into_iter().chain(of_feed).flatten().find_map(web);
+    let pictures = root.map(|root| format!("{}/articles/{}/pictures/", home(root), article.number));
+    Purpose::Article { base, pictures }
 }
 
-pub(super) fn web(address: &str) -> Option<Url> {
+fn web(address: &str) -> Option<Url> {
     Url::parse(address).ok().filter(|url| matches!(url.scheme(), "http" | "https"))
 }
 

@@ -5,10 +5,11 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderValue, header};
+use feedsync_aggregator::raster_type;
+use http::header;
 
 use super::feed::found;
-use super::reading;
+use super::{ONCE_A_DAY, reading};
 use crate::access::call::Call;
 use crate::http::caching::Caching;
 use crate::http::problem::Problem;
@@ -20,16 +21,12 @@ use crate::hub::Hub;
 const NO_ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 16 16\">\
                        <rect x=\"2\" y=\"2\" width=\"12\" height=\"12\" rx=\"3\" fill=\"#9aa4b0\"/></svg>";
 
-/// Media types that are passed on.
-const MEDIA_TYPES: [&str; 5] =
-    ["image/png", "image/gif", "image/jpeg", "image/x-icon", "image/webp"];
-
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let permit = hub.response_budget.permit().await?;
     let reading = reading(&hub, &call).await?;
     let feed = found(&reading, &call)?.number();
     let passed_on = reading.icon(feed).await?.and_then(|icon| {
-        let media_type = MEDIA_TYPES.into_iter().find(|known| *known == icon.media_type)?;
+        let media_type = raster_type(&icon.bytes).filter(|known| *known == icon.media_type)?;
         Some((media_type, icon.bytes))
     });
     let (media_type, bytes) =
@@ -40,7 +37,6 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
         Err(answer) => answer,
     };
     // A list names many icons. A browser asks for each of them once a day.
-    let daily = HeaderValue::from_static("private, max-age=86400");
-    answer.headers_mut().insert(header::CACHE_CONTROL, daily);
+    answer.headers_mut().insert(header::CACHE_CONTROL, ONCE_A_DAY);
     Ok(answer)
 }

@@ -12,7 +12,7 @@ use crate::access::call::Call;
 use crate::http::html::content::{RenderedArticle, RenderedContent, of_text, short};
 use crate::http::problem::Problem;
 use crate::hub::Hub;
-use crate::pages::reading::article::{bases, web};
+use crate::pages::reading::article::purpose;
 use crate::pages::reading::reading;
 use crate::reading::articles::is_web;
 
@@ -40,22 +40,22 @@ struct OfflineArticle {
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let permit = hub.response_budget.permit().await?;
     let numbers = numbers(call.query.text("numbers").unwrap_or_default())?;
-    let with_pictures = call.query.text("pictures") == Some("1");
     let reading = reading(&hub, &call).await?;
     let found = reading.kept(&numbers).await?;
+    // With the root of the hub, pictures are loaded from there.
+    let root = (call.query.text("pictures") == Some("1")).then_some(call.base.path());
     let articles: Vec<_> = found
         .into_iter()
         .map(|(article, feed)| {
-            let bases = bases(&article, feed);
-            (article, bases)
+            let purpose = purpose(&article, feed, root);
+            (article, purpose)
         })
         .collect();
     let ticket = hub.cleaning.admit().await?;
     let made = spawn_blocking(move || {
         let (mut shown, mut bytes) = (Vec::new(), 0);
-        for (article, bases) in articles {
-            let base = bases.iter().find_map(|base| web(base));
-            let content = RenderedArticle::of(&article.text, base, with_pictures, &ticket);
+        for (article, purpose) in articles {
+            let content = RenderedArticle::of(&article.text, &purpose, &ticket);
             let article = offline_article(article, content.shown);
             bytes += article.html.len();
             if bytes > MAX_BYTES && !shown.is_empty() {
