@@ -174,6 +174,24 @@ async fn documents_that_are_no_pictures_and_large_ones_are_refused_in_time() {
     }
 }
 
+/// The cache has 64 MiB, and a picture of the maximum size fits into it.
+#[tokio::test]
+async fn size_of_cached_pictures_is_bounded() {
+    let scene = Scene::new().await;
+    let body = [PNG, &vec![0; MAX_PICTURE_BYTES - PNG.len()]].concat();
+    let site = Site::start(move |_| document("image/png", &body)).await;
+    let (pictures, feed) = (scene.pictures(), feed(&site.url("/feed")));
+    let addresses: Vec<_> = (0..8).map(|number| site.url(&format!("/{number}.png"))).collect();
+    for address in &addresses {
+        assert!(pictures.load(&feed, address).await.is_ok());
+    }
+    let mut cached = 0;
+    for address in &addresses {
+        cached += usize::from(pictures.cached(&feed, address).await.unwrap().is_some());
+    }
+    assert!((4..=6).contains(&cached), "{cached} of 8 pictures are cached");
+}
+
 #[tokio::test]
 async fn article_of_a_public_feed_reaches_no_private_address() {
     let private = Site::start(|_| document("image/png", PNG)).await;
