@@ -12,13 +12,21 @@ use support::{Hub, TestDirectory, TestEndpoint};
 
 const OFFLINE: &str = "/pages/reading/offline";
 
-fn feed(titles: &[&str]) -> String {
+/// A picture of one pixel.
+const PICTURE: &[u8] =
+    b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00\x00\x0dIHDR\x00\x00\x00\x01\x00\x00\x00\x01\
+    \x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\x0dIDATx\xdacd\xf8\xcfP\x0f\x00\x03\x86\x01\
+    \x80Z4}k\x00\x00\x00\x00IEND\xaeB`\x82";
+
+/// A feed whose articles have a picture of this address.
+fn feed(titles: &[&str], picture: &str) -> String {
     let item = |(place, title): (usize, &&str)| {
         format!(
             "<item><title>{title}</title><guid isPermaLink=\"false\">urn:x:{title}</guid>\
              <link>https://example.org/{place}</link><author>Ada Ames</author>\
              <pubDate>Sat, 21 Nov 2026 1{place}:00:00 GMT</pubDate>\
-             <description>&lt;p&gt;How to make {title}.&lt;/p&gt;</description></item>"
+             <description>&lt;p&gt;How to make {title}.&lt;/p&gt;\
+             &lt;img src='{picture}' alt='A table'&gt;</description></item>"
         )
     };
     let items: String = titles.iter().enumerate().map(item).collect();
@@ -41,7 +49,9 @@ fn articles_are_read_and_marked_while_the_hub_does_not_run_and_the_marks_arrive(
     let Some(web) = WebServer::nginx(&place, "", "default_type application/rss+xml;") else {
         return;
     };
-    place.write("www/kitchen.xml", &feed(&["Bread", "Oats", "Milk", "Jam", "Tea"]));
+    let titles = ["Bread", "Oats", "Milk", "Jam", "Tea"];
+    place.write("www/kitchen.xml", &feed(&titles, &web.url("table.png")));
+    std::fs::write(place.path("www/table.png"), PICTURE).unwrap();
     place.bare("hub");
     let device = place.bare("device");
     let mut hub = Hub::start(&place, "hub");
@@ -67,6 +77,8 @@ fn articles_are_read_and_marked_while_the_hub_does_not_run_and_the_marks_arrive(
     browser.fits("offline-nothing");
     browser.names_are_complete();
     assert_eq!(browser.ask("navigator.serviceWorker.controller"), Value::Null);
+    browser.tab_to("With pictures");
+    browser.press(" ");
     browser.tab_to("Keep articles on this device");
     browser.press(ENTER);
     browser.sees("5 articles on this device");
@@ -92,6 +104,11 @@ fn articles_are_read_and_marked_while_the_hub_does_not_run_and_the_marks_arrive(
         browser.press(ENTER);
         browser.sees("How to make Tea.");
         browser.sees("1 mark waits to be sent.");
+        let is_shown = "document.querySelector('.prose img').naturalWidth === 1";
+        support::until("the picture", || match browser.ask(is_shown) {
+            Value::Bool(true) => Ok(()),
+            other => Err(other.to_string()),
+        });
         browser.fits("offline-article");
         browser.names_are_complete();
         browser.press("j");

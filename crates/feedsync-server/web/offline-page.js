@@ -13,6 +13,8 @@
   // What is shown: feeds by number, articles in the order of the list, with their marks.
   let [feeds, articles, byNumber, kept] = [new Map(), [], new Map(), undefined];
   let [waiting, shown, lastList] = [0, [], "#"];
+  // Numbers of what the last "Mark all as read" marked, until it is undone or another page is shown.
+  let markedAll = [];
 
   function tell(text) {
     state.hidden = false;
@@ -158,8 +160,18 @@
     more.addEventListener("click", add);
     add();
     const all = make("button", { type: "button" }, "Mark all as read");
-    all.addEventListener("click", () => marking(shown.map((number) => byNumber.get(number)).filter((article) => !isRead(article)), "read"));
+    all.addEventListener("click", () => {
+      const unread = shown.map((number) => byNumber.get(number)).filter((article) => !isRead(article));
+      markedAll = unread.map(({ number }) => number);
+      marking(unread, "read");
+    });
+    const undo = make("button", { type: "button" }, `Undo: ${markedAll.length} ${markedAll.length === 1 ? "article" : "articles"} unread again`);
+    undo.addEventListener("click", () => {
+      const known = markedAll.splice(0).map((number) => byNumber.get(number));
+      marking(known.filter((article) => article !== undefined), "unread");
+    });
     reader.replaceChildren(make("p", {}, make("a", { href: "#" }, "All feeds")),
+      ...(markedAll.length === 0 ? [] : [make("p", {}, undo)]),
       ...(shown.length === 0 ? [make("p", { className: "empty" }, "There are no articles here.")] : [make("p", {}, all), list, more]));
   }
 
@@ -277,7 +289,10 @@
       await store.remove();
       location.replace(`${home}/offline`);
     }));
-    addEventListener("hashchange", () => draw(true));
+    addEventListener("hashchange", () => {
+      markedAll = [];
+      draw(true);
+    });
     addEventListener("online", update);
     // Another tab may have stored articles or marks.
     document.addEventListener("visibilitychange", () => { if (document.visibilityState === "visible") refresh(); });

@@ -252,7 +252,8 @@ self.offlineStore = (home) => {
     }
     const scope = home;
     await navigator.serviceWorker.register(`${home}-worker.js`, { scope });
-    await navigator.storage?.persist?.().catch(() => false);
+    // Firefox asks the person, who may answer later or never.
+    navigator.storage?.persist?.().catch(() => false);
   }
 
   // Everything that the page shows, except contents.

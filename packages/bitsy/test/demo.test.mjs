@@ -1,17 +1,11 @@
 // The demonstrations and the page of waiting and failed changes, served by a real hub.
 
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { after, before, describe, test } from "node:test";
 import { Browser, until } from "./browser.mjs";
 import { Hub } from "./hub.mjs";
+import { PHONE, check } from "./look.mjs";
 import { KINDS } from "./world.mjs";
-
-const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const PHONE = { width: 360, height: 740 };
-const DESKTOP = { width: 1280, height: 900 };
-const SHOTS = process.env.BITSY_SCREENSHOTS;
 
 const shows = (page, text) => until(`"${text}" on the page`, () =>
   page.evaluate((text) => document.body.innerText.includes(text), text));
@@ -35,21 +29,6 @@ async function write(page, title, text) {
   if (text) await page.type("#text", text);
   await page.keyboard.press("Tab");
   await press(page, "#note button");
-}
-
-// Fails for each finding of axe-core that is serious or critical, and for content that is wider than a phone.
-async function check(page, what) {
-  for (const [kind, viewport] of Object.entries({ phone: PHONE, desktop: DESKTOP })) {
-    await page.setViewport(viewport);
-    const width = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    assert.ok(width <= 0, `${what} is ${width} px too wide on a ${kind}`);
-    if (SHOTS) await page.screenshot({ path: `${SHOTS}/${what}-${kind}.png`, fullPage: true });
-  }
-  await page.evaluate(AXE);
-  const found = await page.evaluate(async () => (await axe.run()).violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`));
-  assert.deepEqual(found, [], what);
 }
 
 for (const kind of KINDS) {
