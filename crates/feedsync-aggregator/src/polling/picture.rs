@@ -18,7 +18,8 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
-use super::raster::fetch_raster;
+use super::fetch::{fault, short};
+use super::raster::{RasterError, fetch_raster};
 
 /// Maximum size of a picture, in bytes.
 pub const MAX_PICTURE_BYTES: usize = 10 << 20;
@@ -150,7 +151,7 @@ impl Pictures {
             Err(_) => return Err(PictureError::Busy),
         };
         let fetched = fetch_raster(&fetcher, url, MAX_PICTURE_BYTES).await;
-        let cached = CachedResult::new(fetched.map(|raster| {
+        let cached = CachedResult::new(fetched.map_err(reason).map(|raster| {
             let digest = Sha256::digest(&raster.bytes).into();
             Picture { media_type: raster.media_type, bytes: raster.bytes.into(), digest }
         }));
@@ -202,4 +203,12 @@ impl CachedResult {
     fn into_result(self) -> Result<Picture, PictureError> {
         self.result.map_err(PictureError::Fetch)
     }
+}
+
+/// Reason for a failure, as people see it.
+fn reason(error: RasterError) -> String {
+    short(match error {
+        RasterError::Fetch(error) => fault(&error),
+        RasterError::Format => error.to_string(),
+    })
 }

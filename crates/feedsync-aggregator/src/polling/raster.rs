@@ -2,18 +2,25 @@
 
 use feedsync_fetch::{FetchError, Fetched, Fetcher, Request, Url};
 
-use super::fetch::{fault, short};
-
 /// Number of bytes that decide about the format of a longer picture.
 const SIGNATURE_BYTES: usize = 64;
-
-const NOT_RASTER: &str = "the document is not a picture in a supported format";
 
 /// A picture as its server sent it.
 pub(super) struct Raster {
     /// Media type of the format that the bytes have.
     pub(super) media_type: &'static str,
     pub(super) bytes: Vec<u8>,
+}
+
+/// Reason why there is no picture at an address.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RasterError {
+    /// The address cannot be fetched.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    /// The document has another format.
+    #[error("the document is not a picture in a supported format")]
+    Format,
 }
 
 /// Returns the media type of a picture in a raster format, which the first bytes decide. The declared type has no
@@ -50,22 +57,21 @@ pub(super) async fn fetch_raster(
     fetcher: &Fetcher,
     url: Url,
     max_bytes: usize,
-) -> Result<Raster, String> {
-    let reason = |error: FetchError| short(fault(&error));
+) -> Result<Raster, RasterError> {
     let request = Request::read(url).accept("image/*").within(max_bytes as u64);
-    let mut response = match fetcher.fetch(request).await.map_err(reason)? {
+    let mut response = match fetcher.fetch(request).await? {
         Fetched::Answer(response) => response,
-        Fetched::NotModified => return Err("the server sent 304 without a condition".to_owned()),
+        Fetched::NotModified => return Err(RasterError::Format),
     };
     let mut bytes = Vec::new();
     let mut media_type = None;
-    while let Some(chunk) = response.chunk().await.map_err(reason)? {
+    while let Some(chunk) = response.chunk().await? {
         bytes.extend_from_slice(&chunk);
         if media_type.is_none() && bytes.len() >= SIGNATURE_BYTES {
-            media_type = Some(raster_type(&bytes).ok_or(NOT_RASTER)?);
+            media_type = Some(raster_type(&bytes).ok_or(RasterError::Format)?);
         }
     }
-    let media_type = media_type.or_else(|| raster_type(&bytes)).ok_or(NOT_RASTER)?;
+    let media_type = media_type.or_else(|| raster_type(&bytes)).ok_or(RasterError::Format)?;
     Ok(Raster { media_type, bytes })
 }
 
