@@ -214,7 +214,7 @@
     const html = await store.content(article.number);
     // The hub made this content safe, and the policy of the page lets no script in it run.
     content.replaceChildren(...new DOMParser().parseFromString(html ?? "", "text/html").body.childNodes);
-    if (!isRead(article)) await marking([article], "read");
+    if (!isRead(article) && view() === `article-${article.number}`) await marking([article], "read");
   }
 
   // Stores marks, shows them, and sends them if the hub can be reached.
@@ -225,14 +225,15 @@
     } catch (error) {
       return tell(`The mark could not be stored: ${error.message}`);
     }
-    const isArticle = view().startsWith("article-");
     for (const article of marked) {
       const wasRead = isRead(article);
       article.flags = store.marked(article.flags, act);
       feeds.get(article.feed).unread += Number(wasRead) - Number(isRead(article));
     }
     waiting += marked.length;
-    if (isArticle) {
+    if (view().startsWith("article-")) {
+      // Another article may be shown by now.
+      if (view() !== `article-${marked[0]?.number}`) return send();
       const row = reader.querySelector(".buttons");
       row?.replaceChildren(...buttons(marked[0]));
       if (focused) row?.children[focused.endsWith("star") ? 1 : 0]?.focus();
@@ -240,7 +241,7 @@
       draw(focused === undefined);
       if (focused) main.focus();
     }
-    await send();
+    return send();
   }
 
   async function attempt(work) {

@@ -38,7 +38,7 @@ pub fn raster_type(bytes: &[u8]) -> Option<&'static str> {
     })
 }
 
-/// Whether a document begins with the file type box of AVIF (AV1 Image File Format 1.2.0, 6.2): the major brand or a
+/// Whether a document begins with the file type box of AVIF (version 1.2.0 of the format, 6.2): the major brand or a
 /// compatible one is `avif` or `avis`.
 fn is_avif(bytes: &[u8]) -> bool {
     let Some((length, [b'f', b't', b'y', b'p', brands @ ..])) = bytes.split_first_chunk::<4>()

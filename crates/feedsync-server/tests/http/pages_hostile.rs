@@ -149,6 +149,10 @@ fn pages(method: &Method, ids: &[ItemId]) -> Vec<String> {
         // Their query names a database: `untrusted_documents_are_text_on_the_pages_of_databases`.
         let is_else =
             is_else || ["/pages/database", "/pages/document", "/pages/history"].contains(&&*path);
+        // Documents for scripts: `pages_reading_offline` tests them.
+        let is_else = is_else
+            || path.starts_with("/pages/reading/offline/")
+            || ["/pages/reading-worker.js", "/pages/reading.webmanifest"].contains(&&*path);
         let shown = path == "/" || path.starts_with("/pages/") && !is_else;
         if takes != *method || !shown {
             continue;
