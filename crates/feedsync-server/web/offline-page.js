@@ -101,6 +101,7 @@
   function draw(focus) {
     reader.hidden = !kept;
     if (!kept) return;
+    const active = reader.contains(document.activeElement) ? document.activeElement : undefined;
     const [kind, ...rest] = view().split("-");
     const what = rest.join("-");
     const lists = {
@@ -117,6 +118,9 @@
     if (focus) {
       main.focus();
       scrollTo(0, 0);
+    } else if (active && !reader.contains(active)) {
+      const isSame = (one) => one.textContent === active.textContent && one.getAttribute("href") === active.getAttribute("href");
+      ([...reader.querySelectorAll(active.tagName)].find(isSame) ?? main).focus();
     }
   }
 
@@ -217,6 +221,23 @@
     if (!isRead(article) && view() === `article-${article.number}`) await marking([article], "read");
   }
 
+  // Shows the marks of one article. Its place in a list stays, and so does the focus.
+  function show(article, focused) {
+    const place = focused?.endsWith("star") ? 1 : 0;
+    if (view() === `article-${article.number}`) {
+      const marks = reader.querySelector(".buttons");
+      marks?.replaceChildren(...buttons(article));
+      if (focused) marks?.children[place]?.focus();
+      return;
+    }
+    const former = reader.querySelector(`.articles a[href="#article-${article.number}"]`)?.closest("li");
+    if (!former) return;
+    const had = former.contains(document.activeElement);
+    const shown = row(article);
+    former.replaceWith(shown);
+    if (had) (focused ? shown.querySelectorAll("[data-act]")[place] : shown.querySelector("a")).focus();
+  }
+
   // Stores marks, shows them, and sends them if the hub can be reached.
   async function marking(marked, act) {
     const focused = document.activeElement?.dataset?.act;
@@ -231,16 +252,8 @@
       feeds.get(article.feed).unread += Number(wasRead) - Number(isRead(article));
     }
     waiting += marked.length;
-    if (view().startsWith("article-")) {
-      // Another article may be shown by now.
-      if (view() !== `article-${marked[0]?.number}`) return send();
-      const row = reader.querySelector(".buttons");
-      row?.replaceChildren(...buttons(marked[0]));
-      if (focused) row?.children[focused.endsWith("star") ? 1 : 0]?.focus();
-    } else {
-      draw(focused === undefined);
-      if (focused) main.focus();
-    }
+    if (marked.length !== 1) draw(focused === undefined);
+    else show(marked[0], focused);
     return send();
   }
 
@@ -332,5 +345,5 @@
     keys[event.key]();
   });
 
-  begin();
+  begin().catch((error) => tell(`This browser cannot keep articles: ${error.message}`));
 })();

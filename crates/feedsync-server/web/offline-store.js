@@ -27,7 +27,10 @@ self.offlineStore = (home) => {
         request.result.onversionchange = close;
         resolve(request.result);
       };
-      request.onerror = () => reject(request.error);
+      request.onerror = () => {
+        opened = undefined;
+        reject(request.error);
+      };
     });
     return opened;
   }
@@ -161,7 +164,12 @@ self.offlineStore = (home) => {
   const update = (progress = () => {}) => exclusive(async () => {
     const settings = await value("settings");
     if (!settings) return;
-    await sendMarks(settings);
+    // Marks that the hub refuses stay here, and articles are brought up to date nevertheless.
+    let refusal;
+    await sendMarks(settings).catch((error) => {
+      if (error instanceof SignedOut) throw error;
+      refusal = error;
+    });
     const list = await fetchList(settings);
     const { feeds, articles } = list;
     await put("list", { feeds, articles, fetched: Date.now() });
@@ -183,6 +191,7 @@ self.offlineStore = (home) => {
     await keepPictures(pictures);
     await keepPage();
     progress(articles.length, articles.length);
+    if (refusal) throw refusal;
   });
 
   function keep(articles, pictures) {
@@ -234,10 +243,18 @@ self.offlineStore = (home) => {
     await Promise.all(addresses.map((address) => cache.delete(address)));
   }
 
-  // Stores the page itself, which the worker shows while the hub cannot be reached.
+  // Stores the page itself with its style sheet and scripts, which the worker shows while the hub cannot be reached. They
+  // are of one version.
   async function keepPage() {
     const cache = await caches.open(SHELL);
-    await cache.put(PAGE, await request(""));
+    const answer = await request("");
+    const text = await answer.clone().text();
+    const assets = [...text.matchAll(/(?:src|href)="([^"]*\/pages\/assets\/[^"]+)"/g)].map(([, address]) => address);
+    for (const address of assets) if (!await cache.match(address)) await cache.add(address);
+    await cache.put(PAGE, answer);
+    const kept = new Set([...assets, PAGE]);
+    const old = (await cache.keys()).filter(({ url }) => !kept.has(new URL(url).pathname));
+    await Promise.all(old.map((one) => cache.delete(one)));
   }
 
   // Begins to keep articles, or changes which.

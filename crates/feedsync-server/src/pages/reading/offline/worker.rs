@@ -14,7 +14,7 @@ use crate::http::caching::Caching;
 use crate::http::problem::Problem;
 use crate::http::text_response::conditional;
 use crate::hub::Hub;
-use crate::pages::assets::{APPEARANCE, OFFLINE_PAGE, OFFLINE_STORE, SCRIPT, STYLE};
+use crate::pages::assets::OFFLINE_STORE;
 
 /// Content security policy of the worker: it only sends requests to the hub.
 const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self'";
@@ -29,10 +29,8 @@ const ICON: &str = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'
 /// `GET /pages/reading-worker.js`.
 pub(crate) async fn script(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let root = call.base.path();
-    let asset = |name: &str| format!("{root}/pages/assets/{name}");
-    let assets = [&*STYLE, &*SCRIPT, &*APPEARANCE, &*OFFLINE_STORE, &*OFFLINE_PAGE];
-    let assets = assets.map(|file| asset(&file.name));
-    let settings = json!({ "root": root, "store": asset(&OFFLINE_STORE.name), "assets": assets });
+    let store = format!("{root}/pages/assets/{}", OFFLINE_STORE.name);
+    let settings = json!({ "root": root, "store": store });
     let text = format!("self.FEEDSYNC = {settings};\n{WORKER}");
     let kind = "text/javascript; charset=utf-8";
     let mut answer = conditional(&hub, &call, kind, Caching::Everybody, text).await?;
