@@ -1,4 +1,4 @@
-//! What a browser keeps for reading without a network, and the marks that it sends later.
+//! Offline reading: the articles that a browser stores, and the marks that it sends later.
 
 use axum::body::Body;
 use http::{Method, StatusCode};
