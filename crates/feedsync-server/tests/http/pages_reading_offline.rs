@@ -130,7 +130,8 @@ async fn marks_of_another_page_or_with_a_fault_change_nothing() {
     let mark = record(1, "read", "n1", ARRIVAL_TIME);
     let log = room.log("anna").await;
     for other in ["", "x", of_bob["form"].as_str().unwrap()] {
-        assert_eq!(send(&anna, other, &[mark.clone()]).await, StatusCode::FORBIDDEN, "{other}");
+        let status = send(&anna, other, std::slice::from_ref(&mark)).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{other}");
     }
     let subscribe = json!({
         "v": 1, "id": "00000000000000aa:2", "ts": "1.0", "act": "subscribe",
