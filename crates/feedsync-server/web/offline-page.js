@@ -12,7 +12,9 @@
 
   // What is shown: feeds by number, articles in the order of the list, with their marks.
   let [feeds, articles, byNumber, kept] = [new Map(), [], new Map(), undefined];
-  let [waiting, shown, lastList] = [0, [], "#"];
+  let [waiting, shown, lastList] = [0, [], "#feeds"];
+  // Number of the article that was marked when it was opened. Drawing it again marks nothing.
+  let seen;
   // Numbers of what the last "Mark all as read" marked, until it is undone or another page is shown.
   let markedAll = [];
 
@@ -55,7 +57,7 @@
       const head = heads.get(number);
       const feed = feeds.get(head?.feed);
       if (!feed) continue;
-      const article = { ...head, flags: (acts.get(number) ?? []).reduce(store.marked, flags) };
+      const article = { ...head, address: feed.address, flags: (acts.get(number) ?? []).reduce(store.marked, flags) };
       articles.push(article);
       feed.count += 1;
       if (!isRead(article)) feed.unread += 1;
@@ -111,6 +113,10 @@
       feed: [feeds.get(Number(what))?.title ?? "This feed is not on this device", (article) => article.feed === Number(what)],
       search: [`Articles with ${what} in the title`, (article) => titleOf(article).toLowerCase().includes(what.toLowerCase())],
     };
+    if (kind !== "article") {
+      seen = undefined;
+      delete reader.dataset.article;
+    }
     if (kind === "article") drawArticle(byNumber.get(Number(what)));
     else if (lists[kind]) drawList(...lists[kind]);
     else drawFeeds();
@@ -129,6 +135,7 @@
 
   function drawFeeds() {
     heading.textContent = "Offline reading";
+    [lastList, shown] = ["#feeds", []];
     const unread = articles.filter((article) => !isRead(article)).length;
     const search = make("form", { className: "search", role: "search" },
       make("label", { className: "hidden", htmlFor: "search" }, "Search titles"),
@@ -152,20 +159,21 @@
 
   function drawList(title, keeps) {
     heading.textContent = title;
-    shown = articles.filter(keeps).map(({ number }) => number);
+    const known = new Map(articles.filter(keeps).map((article) => [article.number, article]));
+    shown = [...known.keys()];
     lastList = `#${encodeURIComponent(view())}`;
     const list = make("ol", { className: "list articles" });
     const more = make("button", { type: "button" }, "Show more");
     function add() {
       const rows = shown.slice(list.childElementCount, list.childElementCount + MOST_SHOWN);
-      list.append(...rows.map((number) => row(byNumber.get(number))));
+      list.append(...rows.map((number) => row(byNumber.get(number) ?? known.get(number))));
       more.hidden = list.childElementCount >= shown.length;
     }
     more.addEventListener("click", add);
     add();
     const all = make("button", { type: "button" }, "Mark all as read");
     all.addEventListener("click", () => {
-      const unread = shown.map((number) => byNumber.get(number)).filter((article) => !isRead(article));
+      const unread = shown.map((number) => byNumber.get(number)).filter((article) => article && !isRead(article));
       markedAll = unread.map(({ number }) => number);
       marking(unread, "read");
     });
@@ -174,7 +182,7 @@
       const known = markedAll.splice(0).map((number) => byNumber.get(number));
       marking(known.filter((article) => article !== undefined), "unread");
     });
-    reader.replaceChildren(make("p", {}, make("a", { href: "#" }, "All feeds")),
+    reader.replaceChildren(make("p", {}, make("a", { href: "#feeds" }, "All feeds")),
       ...(markedAll.length === 0 ? [] : [make("p", {}, undo)]),
       ...(shown.length === 0 ? [make("p", { className: "empty" }, "There are no articles here.")] : [make("p", {}, all), list, more]));
   }
@@ -182,7 +190,7 @@
   function row(article) {
     const item = make("li", { className: `${isRead(article) ? "" : "unread"}${isStarred(article) ? " starred" : ""}` },
       make("div", { className: "head" }, make("h2", {}, link(`article-${article.number}`, titleOf(article)))),
-      make("p", { className: "quiet about" }, make("bdi", {}, feeds.get(article.feed).title), " ", time(article.at)),
+      make("p", { className: "quiet about" }, make("bdi", {}, feeds.get(article.feed)?.title ?? ""), " ", time(article.at)),
       make("div", { className: "marks" }, ...buttons(article)));
     return item;
   }
@@ -198,11 +206,19 @@
 
   async function drawArticle(article) {
     if (!article) {
+      delete reader.dataset.article;
       heading.textContent = "This article is not on this device";
       reader.replaceChildren(make("p", {}, make("a", { href: lastList }, "Back to the list")));
       return;
     }
+    const isOpened = seen !== article.number;
+    seen = article.number;
     heading.textContent = titleOf(article);
+    // An update does not disturb a person who reads.
+    if (reader.dataset.article === String(article.number)) {
+      reader.querySelector(".buttons").replaceChildren(...buttons(article));
+      return;
+    }
     const position = shown.indexOf(article.number);
     const beside = (step, text, rel) => {
       const number = position < 0 ? undefined : shown[position + step];
@@ -215,10 +231,11 @@
       marks, content,
       ...(article.link ? [make("p", {}, make("a", { href: article.link, rel: "noopener noreferrer nofollow" }, "Original"))] : [])),
       make("nav", { className: "pages", ariaLabel: "Articles" }, ...beside(-1, "Previous", "prev"), ...beside(1, "Next", "next"), make("a", { href: lastList, id: "back" }, "Back to the list")));
+    reader.dataset.article = article.number;
     const html = await store.content(article.number);
     // The hub made this content safe, and the policy of the page lets no script in it run.
     content.replaceChildren(...new DOMParser().parseFromString(html ?? "", "text/html").body.childNodes);
-    if (!isRead(article) && view() === `article-${article.number}`) await marking([article], "read");
+    if (isOpened && !isRead(article) && view() === `article-${article.number}`) await marking([article], "read");
   }
 
   // Shows the marks of one article. Its place in a list stays, and so does the focus.
@@ -242,14 +259,16 @@
   async function marking(marked, act) {
     const focused = document.activeElement?.dataset?.act;
     try {
-      await store.mark(marked.map((head) => ({ head, feed: feeds.get(head.feed) })), act);
+      await store.mark(kept.id, marked, act);
     } catch (error) {
+      if (error instanceof store.Removed) return location.reload();
       return tell(`The mark could not be stored: ${error.message}`);
     }
     for (const article of marked) {
       const wasRead = isRead(article);
       article.flags = store.marked(article.flags, act);
-      feeds.get(article.feed).unread += Number(wasRead) - Number(isRead(article));
+      const feed = feeds.get(article.feed);
+      if (feed) feed.unread += Number(wasRead) - Number(isRead(article));
     }
     waiting += marked.length;
     if (marked.length !== 1) draw(focused === undefined);
@@ -263,10 +282,11 @@
     } catch (error) {
       if (error instanceof store.SignedOut) {
         state.hidden = false;
-        const again = make("a", { href: `${home}/offline` }, "sign in again");
-        return state.replaceChildren("The hub does not know this browser, or as another user. What waits stays here: ", again, ".");
+        const again = make("a", { href: `${home}/offline` }, "sign in");
+        return state.replaceChildren("You are signed out, or signed in as another user. Waiting marks stay on this device: ", again, " as the same user to send them.");
       }
-      return tell(navigator.onLine && !(error instanceof TypeError) ? `This did not work: ${error.message}.` : `The hub cannot be reached. ${summary(await load())}`);
+      if (!(error instanceof store.Unreachable)) return tell(`This did not work: ${error.message}.`);
+      return tell(`The hub cannot be reached. ${summary(await load().catch(() => undefined))}`);
     }
   }
 
@@ -298,7 +318,7 @@
     });
     document.getElementById("update").addEventListener("click", update);
     document.getElementById("remove").addEventListener("click", () => attempt(async () => {
-      const lost = waiting > 0 ? ` ${waiting} marks were not sent yet and are lost.` : "";
+      const lost = waiting > 0 ? ` ${waiting} ${waiting === 1 ? "mark was" : "marks were"} not sent yet and ${waiting === 1 ? "is" : "are"} lost.` : "";
       if (!confirm(`Remove all articles from this device?${lost}`)) return;
       await store.remove();
       location.replace(`${home}/offline`);
@@ -309,9 +329,11 @@
     });
     addEventListener("online", update);
     // Another tab may have stored articles or marks.
-    document.addEventListener("visibilitychange", () => { if (document.visibilityState === "visible") refresh(); });
+    document.addEventListener("visibilitychange", () => { if (document.visibilityState === "visible") attempt(refresh); });
     await refresh();
     if (!kept) return;
+    // A browser may have removed the worker.
+    store.register().catch(() => {});
     [choice.elements.articles.value, choice.elements.days.value, choice.elements.pictures.checked] = [kept.articles, kept.days, kept.pictures];
     await update();
     setInterval(() => { if (document.visibilityState === "visible") update(); }, UPDATE_INTERVAL);

@@ -6,11 +6,14 @@ self.offlineStore = (home) => {
   const PICTURES = `feedsync-pictures ${home}`;
   const LOCK = `feedsync-reading ${home}`;
   // Articles in one request for contents, marks in one request, and pictures that are stored.
-  const [CONTENTS, MARKS, MOST_PICTURES] = [50, 500, 5_000];
+  const [CONTENTS, MARKS, MOST_PICTURES] = [50, 200, 5_000];
   const [READ, STARRED] = [1, 2];
 
   // The hub knows nobody in this browser, or somebody else.
   class SignedOut extends Error {}
+  class Unreachable extends Error {}
+  // The articles that a page shows were removed from this browser.
+  class Removed extends Error {}
 
   let opened;
   function database() {
@@ -25,6 +28,7 @@ self.offlineStore = (home) => {
       };
       request.onsuccess = () => {
         request.result.onversionchange = close;
+        request.result.onclose = () => { opened = undefined; };
         resolve(request.result);
       };
       request.onerror = () => {
@@ -54,7 +58,17 @@ self.offlineStore = (home) => {
       transaction.onabort = () => reject(transaction.error ?? new Error("the browser could not store this"));
     });
     done.catch(() => {});
-    const result = await work(Object.fromEntries(names.map((name) => [name, transaction.objectStore(name)])));
+    let result;
+    try {
+      result = await work(Object.fromEntries(names.map((name) => [name, transaction.objectStore(name)])));
+    } catch (error) {
+      try {
+        transaction.abort();
+      } catch {
+        // It was aborted already.
+      }
+      throw error;
+    }
     await done;
     return result;
   }
@@ -63,7 +77,8 @@ self.offlineStore = (home) => {
   const put = (name, one) => within(["values"], "readwrite", ({ values }) => got(values.put(one, name)));
 
   async function request(path, options = {}) {
-    const answer = await fetch(`${PAGE}${path}`, { redirect: "manual", cache: "no-store", ...options });
+    const answer = await fetch(`${PAGE}${path}`, { redirect: "manual", cache: "no-store", ...options })
+      .catch((error) => { throw new Unreachable(error.message); });
     if (answer.type === "opaqueredirect" || answer.status === 401 || answer.status === 403) throw new SignedOut();
     if (!answer.ok) throw new Error(`the hub answered ${answer.status}`);
     return answer;
@@ -71,13 +86,17 @@ self.offlineStore = (home) => {
 
   // The list of the hub, for the user whose articles are here.
   async function fetchList(settings) {
+    const sent = Date.now();
     const list = await (await request(`/list?articles=${settings.articles}&days=${settings.days}`)).json();
+    if (!Array.isArray(list.articles) || !Array.isArray(list.feeds)) throw new Error("the answer is not that of a hub");
     if (settings.user !== undefined && settings.user !== list.user) throw new SignedOut();
-    await within(["values"], "readwrite", async ({ values }) => {
+    await within(["values", "marks"], "readwrite", async ({ values, marks }) => {
       const device = await got(values.get("device")) ?? newDevice();
-      // Marks are ordered by the clock of the hub, and later than everything that this device has seen.
-      device.ahead = Date.now() - list.now;
-      if (list.now > device.millis) [device.millis, device.count] = [list.now, 0];
+      // Marks are ordered by the clock of the hub, and later than everything that this device has seen. If none waits, a
+      // clock of this device that was ahead has no effect from here on: the hub has moved those marks to its own time.
+      device.ahead = sent - list.now;
+      const isEmpty = await got(marks.count()) === 0;
+      if (list.now > device.millis || isEmpty) [device.millis, device.count] = [list.now, 0];
       values.put(device, "device");
       values.put(list.form, "form");
     });
@@ -90,21 +109,22 @@ self.offlineStore = (home) => {
     return { name, sequence: 0, millis: 0, count: 0, ahead: 0 };
   }
 
-  // Marks articles, which are given with their feeds: `act` is read, unread, star or unstar. Each mark is a record of the
-  // reading log.
-  function mark(marked, act) {
+  // Marks articles that `load` gave together with this id: `act` is read, unread, star or unstar. Each mark is a record of
+  // the reading log.
+  function mark(id, marked, act) {
     return within(["values", "marks"], "readwrite", async ({ values, marks }) => {
+      if ((await got(values.get("settings")))?.id !== id) throw new Removed();
       const device = await got(values.get("device")) ?? newDevice();
       const now = Math.floor(Date.now() - device.ahead);
       if (now > device.millis) [device.millis, device.count] = [now, -1];
-      for (const { head, feed } of marked) {
+      for (const head of marked) {
         device.count += 1;
         device.sequence += 1;
         const record = {
           v: 1,
           id: `${device.name}:${device.sequence}`,
           ts: `${device.millis}.${device.count}`,
-          obj: { kind: "article", id: head.name, feed: feed.address },
+          obj: { kind: "article", id: head.name, feed: head.address },
           act,
         };
         if (act === "read" || act === "unread") record.at = head.at;
@@ -131,7 +151,9 @@ self.offlineStore = (home) => {
       const headers = { "content-type": "application/x-ndjson", "x-feedsync-form": form };
       const body = marks.map(({ line }) => line).join("\n");
       try {
-        await request("/changes", { method: "POST", headers, body });
+        const { status } = await request("/changes", { method: "POST", headers, body });
+        // A proxy in front of the hub may answer with a page of its own.
+        if (status !== 204) throw new Error(`the answer ${status} is not that of a hub`);
       } catch (error) {
         // Another session of the same user needs another token.
         if (isFresh || !(error instanceof SignedOut)) throw error;
@@ -250,6 +272,7 @@ self.offlineStore = (home) => {
     const answer = await request("");
     const text = await answer.clone().text();
     const assets = [...text.matchAll(/(?:src|href)="([^"]*\/pages\/assets\/[^"]+)"/g)].map(([, address]) => address);
+    if (!text.includes('id="offline"') || assets.length === 0) throw new Error("the answer is not that of a hub");
     for (const address of assets) if (!await cache.match(address)) await cache.add(address);
     await cache.put(PAGE, answer);
     const kept = new Set([...assets, PAGE]);
@@ -257,21 +280,26 @@ self.offlineStore = (home) => {
     await Promise.all(old.map((one) => cache.delete(one)));
   }
 
+  const register = () => navigator.serviceWorker.register(`${home}-worker.js`, { scope: home });
+
   // Begins to keep articles, or changes which.
-  async function begin(choice) {
+  const begin = (choice) => exclusive(async () => {
+    await register();
     const known = await value("settings");
     const settings = { ...known, ...choice };
-    const list = await fetchList(settings);
-    await put("settings", { ...settings, user: list.user });
+    const { user } = await fetchList(settings);
+    await within(["values", "marks"], "readwrite", async ({ values, marks }) => {
+      values.put({ ...settings, user, id: known?.id ?? crypto.randomUUID() }, "settings");
+      // Nobody knows whose marks these are.
+      if (!known) marks.clear();
+    });
     // Contents with pictures differ from those without.
     if (known && known.pictures !== settings.pictures) {
       await forget(await within(["heads"], "readonly", ({ heads }) => got(heads.getAllKeys())));
     }
-    const scope = home;
-    await navigator.serviceWorker.register(`${home}-worker.js`, { scope });
     // Firefox asks the person, who may answer later or never.
     navigator.storage?.persist?.().catch(() => false);
-  }
+  });
 
   // Everything that the page shows, except contents.
   const load = () => within(["values", "heads", "marks"], "readonly", async ({ values, heads, marks }) => {
@@ -292,5 +320,5 @@ self.offlineStore = (home) => {
     await registration?.unregister();
   });
 
-  return { PAGE, SHELL, PICTURES, READ, STARRED, SignedOut, begin, content, isPicture, keepPage, load, mark, marked, remove, send, update };
+  return { PAGE, SHELL, PICTURES, READ, STARRED, SignedOut, Unreachable, Removed, register, begin, content, isPicture, keepPage, load, mark, marked, remove, send, update };
 };

@@ -29,6 +29,7 @@ importScripts(self.FEEDSYNC.store);
     const { request } = event;
     const { origin, pathname } = new URL(request.url);
     if (request.method !== "GET" || origin !== self.location.origin) return;
+    if (/\/(?:export|transfer)(?:\/|$)/.test(pathname)) return;
     if (request.mode === "navigate") event.respondWith(page(request));
     else if (pathname.startsWith(`${root}/pages/assets/`)) event.respondWith(stored(request, store.SHELL));
     else if (store.isPicture(pathname)) event.respondWith(stored(request, store.PICTURES));

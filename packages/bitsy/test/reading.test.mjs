@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, describe, test } from "node:test";
-import { Browser, until } from "./browser.mjs";
+import { Browser, pause, until } from "./browser.mjs";
 import { Hub } from "./hub.mjs";
 import { check } from "./look.mjs";
 import { KINDS } from "./world.mjs";
@@ -106,12 +106,34 @@ for (const kind of KINDS) {
       await says(page, "marks wait to be sent.");
       await check(page, "offline-article");
       const [title] = await page.$$eval("h1", (all) => all.map((one) => one.textContent));
+      // What a person marks as unread stays so when the page is drawn again.
+      await page.keyboard.press("m");
+      await until("an unread article", () => page.$("#reader [data-act=read]"));
+      await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+      await pause(300);
+      assert.ok(await page.$("#reader [data-act=read]"));
+      await page.keyboard.press("m");
+      await until("a read article", () => page.$("#reader [data-act=unread]"));
+      // The page that is shown in place of another one leads to the lists.
+      await page.goto(reading("/articles/3"));
+      await says(page, "Back to the list");
+      await page.click("#back");
+      await says(page, "Unread articles:");
       await hub.begin();
       await page.evaluate(() => dispatchEvent(new Event("online")));
       await until("no waiting mark", () => page.evaluate(() => !/wait|reached/.test(document.getElementById("state").textContent)));
       await page.goto(reading("/articles?starred=1&show=all"));
       await until("the star", () => page.$eval(".articles h2", (one, title) => one.textContent === title, title));
       assert.ok(await page.$(".articles > li.starred:not(.unread)"));
+      // What a page still shows after another page removed everything cannot be marked.
+      await page.goto(reading("/offline#all"));
+      await says(page, "Mark all as read");
+      const other = await browser.page(reading("/offline"));
+      await says(other, "5 articles on this device");
+      await other.evaluate((home) => self.offlineStore(home).remove(), "/pages/reading");
+      await page.$eval("#reader [data-act=unread]", (button) => button.click());
+      await says(page, "No articles are kept on this device yet.");
+      await other.close();
     });
   });
 }
