@@ -7,7 +7,7 @@ mod support;
 use serde_json::Value;
 use support::browser::{Browser, ENTER};
 use support::web::WebServer;
-use support::{Hub, TestDirectory, TestEndpoint, until};
+use support::{Hub, TestDirectory, TestEndpoint};
 
 const READING: &str = "/pages/reading";
 
@@ -43,26 +43,6 @@ fn known(device: &TestEndpoint<'_>, log: &str, article: &str) -> Value {
     of.next().cloned().unwrap_or_default()
 }
 
-/// Waits until a script returns true.
-fn comes(browser: &Browser, script: &str) {
-    until(script, || match browser.ask(script) {
-        Value::Bool(true) => Ok(()),
-        other => Err(format!("{other}: {}", browser.ask("document.body.innerText"))),
-    });
-}
-
-/// Reloads a page until it contains the text.
-fn comes_to_say(browser: &Browser, url: &str, text: &str) {
-    let quoted = Value::from(text).to_string();
-    until(text, || {
-        browser.go(url);
-        match browser.ask(&format!("document.body.innerText.includes({quoted})")) {
-            Value::Bool(true) => Ok(()),
-            _ => Err(browser.ask("document.body.innerText").to_string()),
-        }
-    });
-}
-
 const FOCUSED: &str = "document.activeElement.innerText";
 
 #[test]
@@ -96,7 +76,7 @@ fn articles_are_read_marked_starred_and_found_by_the_keyboard_alone() {
     browser.press("Food");
     browser.press(ENTER);
     browser.sees("which has 5 articles.");
-    comes_to_say(&browser, &home, "5 unread articles");
+    browser.loads_until(&home, "5 unread articles");
     browser.fits("reading-home");
     browser.names_are_complete();
 
@@ -121,7 +101,7 @@ fn articles_are_read_marked_starred_and_found_by_the_keyboard_alone() {
     assert_eq!((&tea["read"], &tea["starred"]), (&Value::Bool(true), &Value::Bool(true)));
     browser.press("ms");
     browser.sees("Star removed.");
-    comes(&browser, "document.querySelectorAll('.articles > .unread').length === 5");
+    browser.waits_for("document.querySelectorAll('.articles > .unread').length === 5");
     assert_ne!(known(&device, &log, "Tea")["read"], Value::Bool(true));
 
     // An opened article is read. The keys move to the next article and back.
@@ -140,38 +120,38 @@ fn articles_are_read_marked_starred_and_found_by_the_keyboard_alone() {
     );
     assert_eq!(browser.ask("document.querySelectorAll('article img[src]').length"), 0);
     browser.press("j");
-    comes(&browser, "document.querySelector('h1').innerText === 'Milk'");
+    browser.waits_for("document.querySelector('h1').innerText === 'Milk'");
     browser.sees("Marked as read.");
     browser.press("s");
     browser.sees("Starred.");
     browser.press("m");
     browser.sees("Marked as unread.");
     browser.press("k");
-    comes(&browser, "document.querySelector('h1').innerText === 'Jam'");
+    browser.waits_for("document.querySelector('h1').innerText === 'Jam'");
     browser.press("k");
-    comes(&browser, "document.querySelector('h1').innerText === 'Tea'");
+    browser.waits_for("document.querySelector('h1').innerText === 'Tea'");
     browser.sees("Marked as read.");
     browser.press("k");
     browser.sees("This is the first article.");
     let milk = known(&device, &log, "Milk");
     assert_eq!((&milk["read"], &milk["starred"]), (&Value::Bool(false), &Value::Bool(true)));
     browser.press("u");
-    comes(&browser, "document.querySelectorAll('.articles > li').length === 3");
+    browser.waits_for("document.querySelectorAll('.articles > li').length === 3");
 
     // Finds articles by a search, and shows the list of keys.
     browser.press("/");
     browser.press("milk");
     browser.press(ENTER);
-    comes(&browser, "location.search.includes('q=milk')");
-    comes(&browser, "document.querySelectorAll('.articles > li').length === 1");
+    browser.waits_for("location.search.includes('q=milk')");
+    browser.waits_for("document.querySelectorAll('.articles > li').length === 1");
     browser.press("?");
-    comes(&browser, "document.getElementById('keys').open");
+    browser.waits_for("document.getElementById('keys').open");
     browser.fits("reading-keys");
     browser.press(ENTER);
     browser.press("gr");
     browser.sees("Refresh all feeds");
     browser.press("gh");
-    comes(&browser, "location.pathname === '/'");
+    browser.waits_for("location.pathname === '/'");
 
     // Marks all shown articles as read, which also works without a script.
     browser.go(&format!("{home}/articles?feed=1"));
@@ -182,7 +162,7 @@ fn articles_are_read_marked_starred_and_found_by_the_keyboard_alone() {
     browser.tab_to("Undo");
     browser.press(ENTER);
     browser.sees("unread again.");
-    comes(&browser, "document.querySelectorAll('.articles > .unread').length === 3");
+    browser.waits_for("document.querySelectorAll('.articles > .unread').length === 3");
     browser.names_are_complete();
     browser.go(&format!("{home}/feeds/1"));
     browser.fits("reading-feed");

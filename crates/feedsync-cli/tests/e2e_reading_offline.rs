@@ -63,13 +63,7 @@ fn articles_are_read_and_marked_while_the_hub_does_not_run_and_the_marks_arrive(
     browser.press(&web.url("kitchen.xml"));
     browser.press(ENTER);
     browser.sees("which has 5 articles.");
-    support::until("the articles", || {
-        browser.go(&format!("{home}/articles"));
-        match browser.ask("document.body.innerText.includes('Tea')") {
-            Value::Bool(true) => Ok(()),
-            other => Err(other.to_string()),
-        }
-    });
+    browser.loads_until(&format!("{home}/articles"), "Tea");
 
     // Nothing is kept before somebody asks for it.
     browser.go(&offline);
@@ -83,11 +77,7 @@ fn articles_are_read_and_marked_while_the_hub_does_not_run_and_the_marks_arrive(
     browser.press(ENTER);
     browser.sees("5 articles on this device");
     browser.sees("Unread articles: 5");
-    let is_active = "navigator.serviceWorker.controller !== null";
-    support::until("the worker", || match browser.ask(is_active) {
-        Value::Bool(true) => Ok(()),
-        other => Err(other.to_string()),
-    });
+    browser.waits_for("navigator.serviceWorker.controller !== null");
     browser.fits("offline-feeds");
     browser.names_are_complete();
 
@@ -104,11 +94,7 @@ fn articles_are_read_and_marked_while_the_hub_does_not_run_and_the_marks_arrive(
         browser.press(ENTER);
         browser.sees("How to make Tea.");
         browser.sees("1 mark waits to be sent.");
-        let is_shown = "document.querySelector('.prose img').naturalWidth === 1";
-        support::until("the picture", || match browser.ask(is_shown) {
-            Value::Bool(true) => Ok(()),
-            other => Err(other.to_string()),
-        });
+        browser.waits_for("document.querySelector('.prose img').naturalWidth === 1");
         browser.fits("offline-article");
         browser.names_are_complete();
         browser.press("j");
@@ -127,10 +113,7 @@ fn articles_are_read_and_marked_while_the_hub_does_not_run_and_the_marks_arrive(
     });
     browser.go(&offline);
     browser.sees("5 articles on this device");
-    support::until("the marks", || match browser.ask("document.body.innerText.includes('wait')") {
-        Value::Bool(false) => Ok(()),
-        other => Err(format!("{other}: {}", browser.ask("document.body.innerText"))),
-    });
+    browser.waits_for("!document.body.innerText.includes('wait')");
     browser.sees("Unread articles: 4");
     let of = |article: &str| marks(&device, &log, article);
     assert_eq!(

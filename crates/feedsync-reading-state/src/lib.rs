@@ -22,6 +22,7 @@ mod feed;
 mod identify;
 mod kept;
 mod maintain;
+mod mark_lines;
 mod marked;
 mod marks;
 mod members;
@@ -49,6 +50,7 @@ pub use identify::{
     IdentificationState, IdentificationStateError, MAX_REMEMBERED_ARTICLES, identify,
 };
 pub use kept::{MAX_PRESERVED_CHANGE_BYTES, MAX_PRESERVED_CHANGES};
+pub use mark_lines::{MAX_MARK_LINES, MarkLinesError};
 pub use marked::MarkedArticle;
 pub use names::{Folder, FolderName, MAX_FOLDER_DEPTH, MAX_NAME_BYTES, NameError, Tag, Title};
 pub use opml::{ImportPolicy, ListedFeed, RefusedFeed, SubscriptionList};

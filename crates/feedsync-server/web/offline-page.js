@@ -10,11 +10,10 @@
   const UPDATE_INTERVAL = 15 * 60_000;
   const store = "indexedDB" in self && navigator.serviceWorker && navigator.locks ? self.offlineStore(home) : undefined;
 
-  // What is shown: feeds by number, articles in the order of the list, with their marks.
-  let [feeds, articles, byNumber, kept] = [new Map(), [], new Map(), undefined];
-  let [waiting, shown, lastList] = [0, [], "#feeds"];
-  // Number of the article that was marked when it was opened. Drawing it again marks nothing.
-  let seen;
+  // What is kept: feeds by number, articles in the order of the list, with their marks.
+  let [feeds, articles, byNumber, kept, fetched, waiting] = [new Map(), [], new Map(), undefined, undefined, 0];
+  // Numbers of the last list that was shown, and its address. Number of the article that is shown.
+  let [listed, lastList, opened] = [[], "#feeds", undefined];
   // Numbers of what the last "Mark all as read" marked, until it is undone or another page is shown.
   let markedAll = [];
 
@@ -29,15 +28,12 @@
     return element;
   }
 
-  const language = document.documentElement.lang;
-  const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
-  function age(millis) {
-    const seconds = (millis - Date.now()) / 1000;
-    const units = [["day", 86400], ["hour", 3600], ["minute", 60]];
-    const [unit, length] = units.find(([, length]) => Math.abs(seconds) >= length) ?? ["second", 1];
-    return relative.format(Math.round(seconds / length), unit);
+  const { timeText, showTime, onKey } = self.feedsyncReading;
+  function time(millis) {
+    const element = make("time", { dateTime: new Date(millis).toISOString() });
+    showTime(element);
+    return element;
   }
-  const time = (millis) => make("time", { dateTime: new Date(millis).toISOString(), title: new Date(millis).toLocaleString(language) }, age(millis));
 
   const isRead = (article) => (article.flags & store.READ) !== 0;
   const isStarred = (article) => (article.flags & store.STARRED) !== 0;
@@ -46,7 +42,7 @@
   // Reads everything from the storage. Waiting marks are newer than those of the list.
   async function load() {
     const loaded = await store.load();
-    kept = loaded.settings;
+    [kept, fetched] = [loaded.settings, loaded.list?.fetched];
     waiting = loaded.waiting.length;
     const heads = new Map(loaded.heads.map((head) => [head.number, head]));
     const acts = new Map();
@@ -57,32 +53,31 @@
       const head = heads.get(number);
       const feed = feeds.get(head?.feed);
       if (!feed) continue;
-      const article = { ...head, address: feed.address, flags: (acts.get(number) ?? []).reduce(store.marked, flags) };
+      const article = { ...head, address: feed.address, kept: kept?.id, flags: (acts.get(number) ?? []).reduce(store.marked, flags) };
       articles.push(article);
       feed.count += 1;
       if (!isRead(article)) feed.unread += 1;
     }
     byNumber = new Map(articles.map((article) => [article.number, article]));
-    return loaded.list?.fetched;
   }
 
-  function summary(fetched) {
+  function summary() {
     if (!kept) return "No articles are kept on this device yet.";
     const marks = waiting === 1 ? " 1 mark waits to be sent." : waiting > 1 ? ` ${waiting} marks wait to be sent.` : "";
     if (fetched === undefined) return `No articles were received yet.${marks}`;
-    const since = Date.now() - fetched < 60_000 ? "less than a minute ago" : age(fetched);
+    const since = Date.now() - fetched < 60_000 ? "less than a minute ago" : timeText(fetched);
     return `${articles.length} ${articles.length === 1 ? "article" : "articles"} on this device, updated ${since}.${marks}`;
   }
 
-  async function refresh(focus = false) {
-    const fetched = await load();
+  async function refresh() {
+    await load();
     settings.hidden = false;
     settings.open ||= !kept;
     document.getElementById("update").hidden = !kept;
     document.getElementById("remove").hidden = !kept;
     document.getElementById("keep").textContent = kept ? "Save" : "Keep articles on this device";
-    tell(summary(fetched));
-    draw(focus);
+    tell(summary());
+    draw(false);
   }
 
   // Views, by the part of the address after "#".
@@ -113,13 +108,13 @@
       feed: [feeds.get(Number(what))?.title ?? "This feed is not on this device", (article) => article.feed === Number(what)],
       search: [`Articles with ${what} in the title`, (article) => titleOf(article).toLowerCase().includes(what.toLowerCase())],
     };
-    if (kind !== "article") {
-      seen = undefined;
-      delete reader.dataset.article;
+    if (kind === "article") {
+      drawArticle(byNumber.get(Number(what)));
+    } else {
+      opened = undefined;
+      if (lists[kind]) drawList(...lists[kind]);
+      else drawFeeds();
     }
-    if (kind === "article") drawArticle(byNumber.get(Number(what)));
-    else if (lists[kind]) drawList(...lists[kind]);
-    else drawFeeds();
     document.title = `${heading.textContent} - Offline reading`;
     if (focus) {
       main.focus();
@@ -135,7 +130,7 @@
 
   function drawFeeds() {
     heading.textContent = "Offline reading";
-    [lastList, shown] = ["#feeds", []];
+    [lastList, listed] = ["#feeds", []];
     const unread = articles.filter((article) => !isRead(article)).length;
     const search = make("form", { className: "search", role: "search" },
       make("label", { className: "hidden", htmlFor: "search" }, "Search titles"),
@@ -160,39 +155,36 @@
   function drawList(title, keeps) {
     heading.textContent = title;
     const known = new Map(articles.filter(keeps).map((article) => [article.number, article]));
-    shown = [...known.keys()];
+    const current = (numbers) => numbers.map((number) => byNumber.get(number)).filter((article) => article !== undefined);
+    listed = [...known.keys()];
     lastList = `#${encodeURIComponent(view())}`;
     const list = make("ol", { className: "list articles" });
     const more = make("button", { type: "button" }, "Show more");
     function add() {
-      const rows = shown.slice(list.childElementCount, list.childElementCount + MOST_SHOWN);
+      const rows = listed.slice(list.childElementCount, list.childElementCount + MOST_SHOWN);
       list.append(...rows.map((number) => row(byNumber.get(number) ?? known.get(number))));
-      more.hidden = list.childElementCount >= shown.length;
+      more.hidden = list.childElementCount >= listed.length;
     }
     more.addEventListener("click", add);
     add();
     const all = make("button", { type: "button" }, "Mark all as read");
     all.addEventListener("click", () => {
-      const unread = shown.map((number) => byNumber.get(number)).filter((article) => article && !isRead(article));
+      const unread = current(listed).filter((article) => !isRead(article));
       markedAll = unread.map(({ number }) => number);
       marking(unread, "read");
     });
     const undo = make("button", { type: "button" }, `Undo: ${markedAll.length} ${markedAll.length === 1 ? "article" : "articles"} unread again`);
-    undo.addEventListener("click", () => {
-      const known = markedAll.splice(0).map((number) => byNumber.get(number));
-      marking(known.filter((article) => article !== undefined), "unread");
-    });
+    undo.addEventListener("click", () => marking(current(markedAll.splice(0)), "unread"));
     reader.replaceChildren(make("p", {}, make("a", { href: "#feeds" }, "All feeds")),
       ...(markedAll.length === 0 ? [] : [make("p", {}, undo)]),
-      ...(shown.length === 0 ? [make("p", { className: "empty" }, "There are no articles here.")] : [make("p", {}, all), list, more]));
+      ...(listed.length === 0 ? [make("p", { className: "empty" }, "There are no articles here.")] : [make("p", {}, all), list, more]));
   }
 
   function row(article) {
-    const item = make("li", { className: `${isRead(article) ? "" : "unread"}${isStarred(article) ? " starred" : ""}` },
+    return make("li", { className: `${isRead(article) ? "" : "unread"}${isStarred(article) ? " starred" : ""}` },
       make("div", { className: "head" }, make("h2", {}, link(`article-${article.number}`, titleOf(article)))),
       make("p", { className: "quiet about" }, make("bdi", {}, feeds.get(article.feed)?.title ?? ""), " ", time(article.at)),
       make("div", { className: "marks" }, ...buttons(article)));
-    return item;
   }
 
   function buttons(article) {
@@ -206,22 +198,21 @@
 
   async function drawArticle(article) {
     if (!article) {
-      delete reader.dataset.article;
+      opened = undefined;
       heading.textContent = "This article is not on this device";
       reader.replaceChildren(make("p", {}, make("a", { href: lastList }, "Back to the list")));
       return;
     }
-    const isOpened = seen !== article.number;
-    seen = article.number;
-    heading.textContent = titleOf(article);
-    // An update does not disturb a person who reads.
-    if (reader.dataset.article === String(article.number)) {
+    // An update does not disturb a person who reads, and does not mark the article again.
+    if (opened === article.number) {
       reader.querySelector(".buttons").replaceChildren(...buttons(article));
       return;
     }
-    const position = shown.indexOf(article.number);
+    opened = article.number;
+    heading.textContent = titleOf(article);
+    const position = listed.indexOf(article.number);
     const beside = (step, text, rel) => {
-      const number = position < 0 ? undefined : shown[position + step];
+      const number = position < 0 ? undefined : listed[position + step];
       return number === undefined ? [] : [make("a", { href: `#article-${number}`, rel }, text), " "];
     };
     const content = make("div", { className: "prose rich" });
@@ -231,11 +222,10 @@
       marks, content,
       ...(article.link ? [make("p", {}, make("a", { href: article.link, rel: "noopener noreferrer nofollow" }, "Original"))] : [])),
       make("nav", { className: "pages", ariaLabel: "Articles" }, ...beside(-1, "Previous", "prev"), ...beside(1, "Next", "next"), make("a", { href: lastList, id: "back" }, "Back to the list")));
-    reader.dataset.article = article.number;
     const html = await store.content(article.number);
     // The hub made this content safe, and the policy of the page lets no script in it run.
     content.replaceChildren(...new DOMParser().parseFromString(html ?? "", "text/html").body.childNodes);
-    if (isOpened && !isRead(article) && view() === `article-${article.number}`) await marking([article], "read");
+    if (!isRead(article) && view() === `article-${article.number}`) await marking([article], "read");
   }
 
   // Shows the marks of one article. Its place in a list stays, and so does the focus.
@@ -250,16 +240,16 @@
     const former = reader.querySelector(`.articles a[href="#article-${article.number}"]`)?.closest("li");
     if (!former) return;
     const had = former.contains(document.activeElement);
-    const shown = row(article);
-    former.replaceWith(shown);
-    if (had) (focused ? shown.querySelectorAll("[data-act]")[place] : shown.querySelector("a")).focus();
+    const drawn = row(article);
+    former.replaceWith(drawn);
+    if (had) (focused ? drawn.querySelectorAll("[data-act]")[place] : drawn.querySelector("a")).focus();
   }
 
   // Stores marks, shows them, and sends them if the hub can be reached.
   async function marking(marked, act) {
     const focused = document.activeElement?.dataset?.act;
     try {
-      await store.mark(kept.id, marked, act);
+      await store.mark(marked, act);
     } catch (error) {
       if (error instanceof store.Removed) return location.reload();
       return tell(`The mark could not be stored: ${error.message}`);
@@ -286,7 +276,7 @@
         return state.replaceChildren("You are signed out, or signed in as another user. Waiting marks stay on this device: ", again, " as the same user to send them.");
       }
       if (!(error instanceof store.Unreachable)) return tell(`This did not work: ${error.message}.`);
-      return tell(`The hub cannot be reached. ${summary(await load().catch(() => undefined))}`);
+      return tell(`The hub cannot be reached. ${summary()}`);
     }
   }
 
@@ -294,7 +284,8 @@
     const registration = await navigator.serviceWorker.getRegistration(store.PAGE);
     await registration?.sync?.register("feedsync-marks").catch(() => {});
     await store.send();
-    tell(summary(await load()));
+    waiting = await store.countMarks();
+    tell(summary());
   });
 
   const update = () => attempt(async () => {
@@ -339,32 +330,27 @@
     setInterval(() => { if (document.visibilityState === "visible") update(); }, UPDATE_INTERVAL);
   }
 
+  const here = () => view().startsWith("article-") ? reader : document.activeElement?.closest?.("li");
+  function move(step) {
+    const beside = reader.querySelector(step > 0 ? "a[rel=next]" : "a[rel=prev]");
+    if (beside) return beside.click();
+    const links = [...reader.querySelectorAll(".articles h2 a")];
+    const place = links.indexOf(document.activeElement);
+    if (place < 0) return links.at(step > 0 ? 0 : -1)?.focus();
+    return links[place + step]?.focus();
+  }
   const keys = {
-    j: () => reader.querySelector("a[rel=next]")?.click() ?? moved(1),
-    k: () => reader.querySelector("a[rel=prev]")?.click() ?? moved(-1),
+    j: () => move(1),
+    k: () => move(-1),
     u: () => (reader.querySelector("#back") ?? reader.querySelector("a"))?.click(),
     m: () => here()?.querySelector("[data-act$=read]")?.click(),
     s: () => here()?.querySelector("[data-act$=star]")?.click(),
     "/": () => reader.querySelector("#search")?.focus(),
   };
-  const here = () => view().startsWith("article-") ? reader : document.activeElement?.closest?.("li");
-  function moved(step) {
-    const links = [...reader.querySelectorAll(".articles h2 a")];
-    const at = links.indexOf(document.activeElement);
-    (at < 0 ? links[step > 0 ? 0 : links.length - 1] : links[at + step])?.focus();
-  }
-  function usesKeys() {
-    try {
-      return localStorage.getItem("feedsync-keys") !== "off";
-    } catch {
-      return true;
-    }
-  }
-  document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing || !usesKeys()) return;
-    if (event.target.closest("input, textarea, select") || !Object.hasOwn(keys, event.key)) return;
-    event.preventDefault();
-    keys[event.key]();
+  onKey((key) => {
+    if (!Object.hasOwn(keys, key)) return false;
+    keys[key]();
+    return true;
   });
 
   begin().catch((error) => tell(`This browser cannot keep articles: ${error.message}`));

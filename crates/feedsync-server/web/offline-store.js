@@ -6,7 +6,7 @@ self.offlineStore = (home) => {
   const PICTURES = `feedsync-pictures ${home}`;
   const LOCK = `feedsync-reading ${home}`;
   // Articles in one request for contents, marks in one request, and pictures that are stored.
-  const [CONTENTS, MARKS, MOST_PICTURES] = [50, 200, 5_000];
+  const [MAX_CONTENTS, MAX_MARKS, MAX_PICTURES] = [50, 200, 5_000];
   const [READ, STARRED] = [1, 2];
 
   // The hub knows nobody in this browser, or somebody else.
@@ -109,11 +109,12 @@ self.offlineStore = (home) => {
     return { name, sequence: 0, millis: 0, count: 0, ahead: 0 };
   }
 
-  // Marks articles that `load` gave together with this id: `act` is read, unread, star or unstar. Each mark is a record of
-  // the reading log.
-  function mark(id, marked, act) {
+  // Marks articles, which have the address of their feed and the id of the settings under which they were kept: `act` is
+  // read, unread, star or unstar. Each mark is a record of the reading log.
+  function mark(marked, act) {
     return within(["values", "marks"], "readwrite", async ({ values, marks }) => {
-      if ((await got(values.get("settings")))?.id !== id) throw new Removed();
+      const settings = await got(values.get("settings"));
+      if (marked.some(({ kept }) => kept !== settings?.id)) throw new Removed();
       const device = await got(values.get("device")) ?? newDevice();
       const now = Math.floor(Date.now() - device.ahead);
       if (now > device.millis) [device.millis, device.count] = [now, -1];
@@ -146,7 +147,7 @@ self.offlineStore = (home) => {
     let isFresh = false;
     for (;;) {
       const [keys, marks] = await within(["marks"], "readonly", ({ marks: store }) =>
-        Promise.all([got(store.getAllKeys(null, MARKS)), got(store.getAll(null, MARKS))]));
+        Promise.all([got(store.getAllKeys(null, MAX_MARKS)), got(store.getAll(null, MAX_MARKS))]));
       if (keys.length === 0) return;
       const headers = { "content-type": "application/x-ndjson", "x-feedsync-form": form };
       const body = marks.map(({ line }) => line).join("\n");
@@ -199,29 +200,26 @@ self.offlineStore = (home) => {
     const stored = new Set(await within(["heads"], "readonly", ({ heads }) => got(heads.getAllKeys())));
     await forget([...stored].filter((number) => !listed.has(number)));
     let missing = articles.map(([number]) => number).filter((number) => !stored.has(number));
-    const pictures = new Set();
     while (missing.length > 0) {
       progress(articles.length - missing.length, articles.length);
-      const asked = missing.slice(0, CONTENTS);
+      const asked = missing.slice(0, MAX_CONTENTS);
       const path = `/contents?numbers=${asked.join()}${settings.pictures ? "&pictures=1" : ""}`;
       const contents = await (await request(path)).json();
-      await keep(contents, pictures);
+      await keep(contents);
       // A response may have room for fewer articles than were asked for. Articles that are gone are asked for once.
       const last = contents.at(-1)?.number;
       missing = missing.slice(last === undefined ? asked.length : asked.indexOf(last) + 1);
     }
-    await keepPictures(pictures);
+    await keepPictures();
     await keepPage();
     progress(articles.length, articles.length);
     if (refusal) throw refusal;
   });
 
-  function keep(articles, pictures) {
+  function keep(articles) {
     return within(["heads", "contents"], "readwrite", async ({ heads, contents }) => {
       for (const { html, ...head } of articles) {
-        head.pictures = picturesOf(html);
-        head.pictures.forEach((address) => pictures.add(address));
-        heads.put(head);
+        heads.put({ ...head, pictures: picturesOf(html) });
         contents.put(html, head.number);
       }
     });
@@ -236,33 +234,30 @@ self.offlineStore = (home) => {
     return addresses.filter(isPicture);
   }
 
-  // Pictures are stored if there is room for them. An article without its pictures can be read.
-  async function keepPictures(addresses) {
-    if (addresses.size === 0) return;
+  // Stores the pictures of the stored articles as far as there is room for them, and removes others. An article without its
+  // pictures can be read.
+  async function keepPictures() {
+    const heads = await within(["heads"], "readonly", ({ heads: store }) => got(store.getAll()));
+    const wanted = new Set(heads.flatMap(({ pictures }) => pictures).slice(0, MAX_PICTURES));
     const cache = await caches.open(PICTURES);
-    let room = MOST_PICTURES - (await cache.keys()).length;
-    for (const address of addresses) {
-      if (room <= 0) return;
-      if (await cache.match(address)) continue;
+    for (const { url } of await cache.keys()) {
+      const { pathname } = new URL(url);
+      if (!wanted.delete(pathname)) await cache.delete(url);
+    }
+    for (const address of wanted) {
       const answer = await fetch(address).catch(() => undefined);
-      if (!answer?.ok) continue;
-      await cache.put(address, answer).catch(() => {});
-      room -= 1;
+      if (answer?.ok) await cache.put(address, answer).catch(() => {});
     }
   }
 
   async function forget(numbers) {
     if (numbers.length === 0) return;
-    const addresses = await within(["heads", "contents"], "readwrite", async ({ heads, contents }) => {
-      const found = await Promise.all(numbers.map((number) => got(heads.get(number))));
+    await within(["heads", "contents"], "readwrite", async ({ heads, contents }) => {
       for (const number of numbers) {
         heads.delete(number);
         contents.delete(number);
       }
-      return found.flatMap((head) => head?.pictures ?? []);
     });
-    const cache = await caches.open(PICTURES);
-    await Promise.all(addresses.map((address) => cache.delete(address)));
   }
 
   // Stores the page itself with its style sheet and scripts, which the worker shows while the hub cannot be reached. They
@@ -309,6 +304,9 @@ self.offlineStore = (home) => {
     return { settings, list, heads: all, waiting };
   });
 
+  // Number of waiting marks.
+  const countMarks = () => within(["marks"], "readonly", ({ marks }) => got(marks.count()));
+
   const content = (number) => within(["contents"], "readonly", ({ contents }) => got(contents.get(number)));
 
   // Removes everything from this browser, also marks that wait.
@@ -320,5 +318,8 @@ self.offlineStore = (home) => {
     await registration?.unregister();
   });
 
-  return { PAGE, SHELL, PICTURES, READ, STARRED, SignedOut, Unreachable, Removed, register, begin, content, isPicture, keepPage, load, mark, marked, remove, send, update };
+  return {
+    PAGE, SHELL, PICTURES, READ, STARRED, SignedOut, Unreachable, Removed,
+    begin, content, countMarks, isPicture, keepPage, load, mark, marked, register, remove, send, update,
+  };
 };

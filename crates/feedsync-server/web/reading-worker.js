@@ -6,12 +6,12 @@ importScripts(self.FEEDSYNC.store);
   const home = `${root}/pages/reading`;
   const store = self.offlineStore(home);
   // Time after which the stored page is shown, in milliseconds.
-  const PATIENCE = 8_000;
+  const TIMEOUT = 8_000;
 
   async function page(request) {
     const answer = fetch(request);
     answer.catch(() => {});
-    const late = new Promise((resolve) => { setTimeout(resolve, PATIENCE); });
+    const late = new Promise((resolve) => { setTimeout(resolve, TIMEOUT); });
     // A proxy in front of a hub that does not run answers 502 to 504.
     const received = await Promise.race([answer, late]).catch(() => undefined);
     if (received && (received.status < 502 || received.status > 504)) return received;
@@ -29,6 +29,7 @@ importScripts(self.FEEDSYNC.store);
     const { request } = event;
     const { origin, pathname } = new URL(request.url);
     if (request.method !== "GET" || origin !== self.location.origin) return;
+    // Exports and imports may take longer.
     if (/\/(?:export|transfer)(?:\/|$)/.test(pathname)) return;
     if (request.mode === "navigate") event.respondWith(page(request));
     else if (pathname.startsWith(`${root}/pages/assets/`)) event.respondWith(stored(request, store.SHELL));

@@ -74,22 +74,8 @@
   document.addEventListener("prerenderingchange", opened);
   opened();
 
-  // Times relative to now, or as dates in the time zone of this browser. The whole time is the title.
-  const language = document.documentElement.lang;
-  const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto" });
-  const date = new Intl.DateTimeFormat(language, { dateStyle: "medium" });
-  const whole = new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "long" });
-  function showTimes() {
-    for (const time of document.querySelectorAll("main time[datetime]")) {
-      const at = new Date(time.dateTime);
-      if (Number.isNaN(at.getTime())) continue;
-      const seconds = (at - Date.now()) / 1000;
-      const [unit, length] = [["day", 86400], ["hour", 3600], ["minute", 60]].find(([, length]) => Math.abs(seconds) >= length) ?? ["second", 1];
-      const isNear = Math.abs(seconds) < 7 * 86400;
-      time.textContent = isNear ? relative.format(Math.round(seconds / length), unit) : date.format(at);
-      time.title = whole.format(at);
-    }
-  }
+  const { showTime, onKey, setKeys, hasKeys } = self.feedsyncReading;
+  const showTimes = () => document.querySelectorAll("main time[datetime]").forEach(showTime);
   showTimes();
   setInterval(showTimes, 60_000);
 
@@ -130,33 +116,24 @@
   };
   const after = { h: "a.hub", r: 'nav a[href$="/pages/reading"]' };
 
-  // Speech input can trigger single-key shortcuts by accident, so the shortcuts can be turned off.
   const choice = document.getElementById("keys-on");
-  try {
-    choice.checked = localStorage.getItem("feedsync-keys") !== "off";
-    choice.addEventListener("change", () => {
-      localStorage.setItem("feedsync-keys", choice.checked ? "on" : "off");
-    });
-  } catch {
-    // A browser without storage: the choice applies to this page only.
-  }
+  choice.checked = hasKeys();
+  choice.addEventListener("change", () => setKeys(choice.checked));
   const button = document.getElementById("keys-button");
   button.hidden = false;
   button.addEventListener("click", () => dialog.showModal());
 
   let isAfterG = false;
-  document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
-    if (!choice.checked || dialog.open || event.target.closest("input, textarea, select, audio")) return;
+  onKey((key) => {
     const wasAfterG = isAfterG;
-    isAfterG = event.key === "g";
-    if (wasAfterG && after[event.key]) {
-      event.preventDefault();
-      return document.querySelector(after[event.key])?.click();
+    isAfterG = key === "g";
+    if (wasAfterG && after[key]) {
+      document.querySelector(after[key])?.click();
+      return true;
     }
-    if (!Object.hasOwn(keys, event.key)) return;
-    event.preventDefault();
-    keys[event.key]();
+    if (!Object.hasOwn(keys, key)) return false;
+    keys[key]();
+    return true;
   });
   // Reload a page that the browser restores from its back/forward cache.
   addEventListener("pageshow", (event) => {

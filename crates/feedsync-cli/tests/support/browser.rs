@@ -32,6 +32,11 @@ const CONTROLS: [&str; 11] = [
     "spinbutton",
 ];
 
+/// Script that returns whether the page contains a text.
+fn contains(text: &str) -> String {
+    format!("document.body.innerText.includes({})", Value::from(text))
+}
+
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
 /// A running browser, which is stopped when it is dropped.
@@ -219,12 +224,30 @@ impl Browser {
         self.post("/execute/sync", &json!({ "script": format!("return {script}"), "args": [] }))
     }
 
+    /// Waits until a script returns true.
+    pub(crate) fn waits_for(&self, script: &str) {
+        let end = Instant::now() + TIMEOUT;
+        while self.ask(script) != true {
+            if Instant::now() > end {
+                panic!("{script} does not come true: {}", self.ask("document.body.innerText"));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
     /// Waits until the page contains the text.
     pub(crate) fn sees(&self, text: &str) {
-        let quoted = Value::from(text).to_string();
-        let script = format!("document.body.innerText.includes({quoted})");
+        self.waits_for(&contains(text));
+    }
+
+    /// Loads a page again until it contains the text.
+    pub(crate) fn loads_until(&self, url: &str, text: &str) {
         let end = Instant::now() + TIMEOUT;
-        while self.ask(&script) != true {
+        loop {
+            self.go(url);
+            if self.ask(&contains(text)) == true {
+                return;
+            }
             if Instant::now() > end {
                 panic!("{text:?} does not come: {}", self.ask("document.body.innerText"));
             }

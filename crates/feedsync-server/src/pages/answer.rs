@@ -17,7 +17,7 @@ use crate::http::response::nothing;
 use crate::http::response_budget::{MAX_UNCOUNTED_BYTES, ResponsePermit};
 use crate::http::text_response::in_turn;
 use crate::hub::Hub;
-use crate::pages::assets::{APPEARANCE, SCRIPT, STYLE};
+use crate::pages::assets::{READING_COMMON, SCRIPT, STYLE};
 use crate::pages::form_token;
 use crate::pages::return_target::ReturnTarget;
 
@@ -29,8 +29,8 @@ pub(super) struct Frame {
     pub(super) root: String,
     pub(super) style: &'static str,
     pub(super) script: &'static str,
-    /// Script of the choices of text size, width and colours.
-    pub(super) appearance: &'static str,
+    /// Script that the scripts of the reading pages share.
+    pub(super) reading_common: &'static str,
     /// The signed-in user.
     pub(super) user: Option<String>,
     /// Whether no sign-in is needed.
@@ -54,7 +54,7 @@ impl Frame {
             hub: hub.endpoint.identity().await?.name.to_string(),
             style: &STYLE.name,
             script: &SCRIPT.name,
-            appearance: &APPEARANCE.name,
+            reading_common: &READING_COMMON.name,
             user: principal.user().map(ToString::to_string),
             open: matches!(principal, Principal::Local),
             account: principal.is_unbounded(),

@@ -37,13 +37,13 @@ pub(super) static READING: LazyLock<Asset> = LazyLock::new(|| {
     )
 });
 
-/// Script of the choices of text size, width and colours.
-pub(super) static APPEARANCE: LazyLock<Asset> = LazyLock::new(|| {
+/// Script that the scripts of the reading pages share.
+pub(super) static READING_COMMON: LazyLock<Asset> = LazyLock::new(|| {
     Asset::new(
-        "appearance",
+        "reading-common",
         "js",
         "text/javascript; charset=utf-8",
-        include_str!("../../web/appearance.js"),
+        include_str!("../../web/reading-common.js"),
     )
 });
 
@@ -77,7 +77,7 @@ impl Asset {
 /// `GET /pages/assets/{name}`.
 pub(crate) async fn read(call: Call) -> Result<Response, Problem> {
     let name = call.segment("name");
-    let all = [&*STYLE, &*SCRIPT, &*READING, &*APPEARANCE, &*OFFLINE_STORE, &*OFFLINE_PAGE];
+    let all = [&*STYLE, &*SCRIPT, &*READING, &*READING_COMMON, &*OFFLINE_STORE, &*OFFLINE_PAGE];
     let asset = all.into_iter().find(|asset| asset.name == name);
     let asset = asset.ok_or_else(|| {
         Problem::not_found("this file belongs to another version of the hub: reload the page")

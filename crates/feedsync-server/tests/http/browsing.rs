@@ -154,7 +154,7 @@ fn walk(node: &Handle, faults: &mut Vec<String>) {
         }
         if tag == "script" {
             let own = value("src").is_some_and(|src| {
-                ["script-", "reading-", "appearance-", "offline-store-", "offline-page-"]
+                ["script-", "reading-", "offline-store-", "offline-page-"]
                     .iter()
                     .any(|own| src.starts_with(&format!("/pages/assets/{own}")))
             });

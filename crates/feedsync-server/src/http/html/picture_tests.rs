@@ -1,11 +1,9 @@
 //! Tests of the pictures of articles: their addresses lead to the hub, and nothing else changes.
 
-use html5ever::tendril::TendrilSink as _;
-use html5ever::{Attribute, ParseOpts, QualName, local_name, ns, parse_fragment};
-use markup5ever_rcdom::{Handle, NodeData, RcDom};
+use markup5ever_rcdom::{Handle, NodeData};
 use proptest::prelude::*;
 
-use super::tests::HUB;
+use super::tests::{HUB, tree};
 use super::*;
 
 /// Attributes of pictures that are absent if pictures are not loaded.
@@ -14,13 +12,6 @@ const OF_LOADED: [&str; 4] = ["src", "width", "height", "loading"];
 fn article(html: &str, base: Option<&str>, loads: bool) -> Cleaned {
     let base = base.map(|base| Url::parse(base).unwrap());
     clean(html, &Purpose::Article { base, pictures: loads.then(|| HUB.to_owned()) })
-}
-
-fn tree(html: &str) -> Handle {
-    let context = QualName::new(None, ns!(html), local_name!("div"));
-    let options = ParseOpts::default();
-    let none = Vec::<Attribute>::new();
-    parse_fragment(RcDom::default(), options, context, none, false).one(html).document
 }
 
 /// Calls a function for each node.

@@ -94,13 +94,17 @@ fn clean_as(html: &str, purpose: &Purpose) -> Option<String> {
     bounded(html).html.map(|html| apply(&html, purpose).0)
 }
 
-/// Depth of the tree that a parser builds.
-fn depth(html: &str) -> usize {
+/// Tree that a parser builds.
+pub(super) fn tree(html: &str) -> Handle {
     let context = QualName::new(None, ns!(html), local_name!("div"));
     let options = ParseOpts::default();
-    let tree = parse_fragment(RcDom::default(), options, context, Vec::<Attribute>::new(), false);
-    let tree = tree.one(html);
-    let mut open: Vec<(Handle, usize)> = vec![(tree.document.clone(), 0)];
+    let parser = parse_fragment(RcDom::default(), options, context, Vec::<Attribute>::new(), false);
+    parser.one(html).document
+}
+
+/// Depth of the tree that a parser builds.
+fn depth(html: &str) -> usize {
+    let mut open: Vec<(Handle, usize)> = vec![(tree(html), 0)];
     let mut deepest = 0;
     while let Some((node, depth)) = open.pop() {
         deepest = deepest.max(depth);
@@ -333,9 +337,7 @@ proptest! {
     ) {
         for purpose in purposes() {
             let Some(safe) = clean_as(&html, &purpose) else { continue };
-            let context = QualName::new(None, ns!(html), local_name!("div"));
-            let tree = parse_fragment(RcDom::default(), ParseOpts::default(), context, Vec::new(), false).one(&*safe);
-            let mut open = vec![tree.document.clone()];
+            let mut open = vec![tree(&safe)];
             while let Some(node) = open.pop() {
                 open.extend(node.children.borrow().iter().cloned());
                 let NodeData::Element { name, attrs, .. } = &node.data else { continue };

@@ -26,8 +26,8 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let reading = reading(&hub, &call).await?;
     let feed = found(&reading, &call)?.number();
     let passed_on = reading.icon(feed).await?.and_then(|icon| {
-        let media_type = raster_type(&icon.bytes).filter(|known| *known == icon.media_type)?;
-        Some((media_type, icon.bytes))
+        // The bytes decide, not the stored type.
+        Some((raster_type(&icon.bytes)?, icon.bytes))
     });
     let (media_type, bytes) =
         passed_on.unwrap_or_else(|| ("image/svg+xml", NO_ICON.as_bytes().to_vec()));

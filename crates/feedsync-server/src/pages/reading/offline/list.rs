@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::extract::State;
 use axum::response::Response;
 use feedsync_aggregator::{ArticleFilter, FeedView, ListEntry, Selection};
-use feedsync_reader_api::{FeedNumber, Selection as Asked, Stream};
+use feedsync_reader_api::{FeedNumber, Selection as ReaderSelection, Stream};
 use serde::Serialize;
 
 use super::json;
@@ -21,13 +21,13 @@ use crate::reading::{Reading, Refusal};
 /// Maximum number of articles that a browser stores: the newest of all, and the newest of a feed. Starred articles are
 /// additional.
 const MAX_ARTICLES: usize = 25_000;
-const MAX_ARTICLES_OF_FEED: usize = 500;
+const MAX_ARTICLES_PER_FEED: usize = 500;
 const MAX_STARRED: usize = 1_000;
 
 /// Maximum age of stored articles, in days.
 const MAX_DAYS: u64 = 365;
 
-const DEFAULT_ARTICLES_OF_FEED: usize = 50;
+const DEFAULT_ARTICLES_PER_FEED: usize = 50;
 const DEFAULT_DAYS: u64 = 30;
 
 const DAY: u64 = 24 * 3_600 * 1_000;
@@ -42,9 +42,12 @@ struct OfflineList {
     /// Current time of the hub.
     now: u64,
     feeds: Vec<OfflineFeed>,
-    /// Number, feed, sort date, and marks of each article, the newest first.
-    articles: Vec<(i64, i64, u64, u8)>,
+    /// The newest first.
+    articles: Vec<Row>,
 }
+
+/// Number, feed, sort date and marks of an article. There may be 26,000 in a list.
+type Row = (i64, i64, u64, u8);
 
 #[derive(Serialize)]
 struct OfflineFeed {
@@ -60,11 +63,11 @@ const STARRED: u8 = 2;
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
     let permit = hub.response_budget.permit().await?;
-    let of_feed = number(&call, "articles", DEFAULT_ARTICLES_OF_FEED as u64)?;
+    let per_feed = number(&call, "articles", DEFAULT_ARTICLES_PER_FEED as u64)?;
     let days = number(&call, "days", DEFAULT_DAYS)?;
     let reading = reading(&hub, &call).await?;
-    let of_feed = usize::try_from(of_feed).unwrap_or(usize::MAX).clamp(1, MAX_ARTICLES_OF_FEED);
-    let articles = articles(&reading, of_feed, days.clamp(1, MAX_DAYS)).await?;
+    let per_feed = usize::try_from(per_feed).unwrap_or(usize::MAX).clamp(1, MAX_ARTICLES_PER_FEED);
+    let articles = articles(&reading, per_feed, days.clamp(1, MAX_DAYS)).await?;
     let feeds = reading.subscription_view.feeds().iter().chain(reading.subscription_view.former());
     let list = OfflineList {
         user: call.principal.user().map(ToString::to_string),
@@ -93,22 +96,18 @@ fn offline_feed(reading: &Reading, feed: &FeedView) -> OfflineFeed {
 }
 
 /// The newest articles of each feed, and the starred ones.
-async fn articles(
-    reading: &Reading,
-    of_feed: usize,
-    days: u64,
-) -> Result<Vec<(i64, i64, u64, u8)>, Problem> {
+async fn articles(reading: &Reading, per_feed: usize, days: u64) -> Result<Vec<Row>, Problem> {
     let view = &reading.subscription_view;
     let library = reading.newsreading.readers.library();
     let newest = Selection {
         feeds: view.feeds().iter().map(FeedView::number).collect(),
         newer_than: Some(reading.now.before(days * DAY)),
         most: MAX_ARTICLES,
-        keep: Some(at_most_of_feed(of_feed)),
+        keep: Some(at_most_per_feed(per_feed)),
         ..Selection::default()
     };
     let mut listed = library.list(newest).await.map_err(Refusal::from)?;
-    let starred = Asked::newest(Stream::Starred, MAX_STARRED);
+    let starred = ReaderSelection::newest(Stream::Starred, MAX_STARRED);
     let known: BTreeSet<_> = listed.iter().map(|listed| listed.number).collect();
     let starred = reading.select(&starred).await?.listed;
     listed.extend(starred.into_iter().filter(|listed| !known.contains(&listed.number)));
@@ -123,7 +122,7 @@ async fn articles(
 }
 
 /// A filter that accepts the first articles of each feed in the order of a list.
-fn at_most_of_feed(most: usize) -> ArticleFilter {
+fn at_most_per_feed(most: usize) -> ArticleFilter {
     let counts: Mutex<BTreeMap<FeedNumber, usize>> = Mutex::default();
     Arc::new(move |listed: &ListEntry| {
         let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
