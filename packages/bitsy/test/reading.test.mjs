@@ -128,6 +128,17 @@ for (const kind of KINDS) {
       await says(page, "Back to the list");
       await page.click("#back");
       await says(page, "Unread articles:");
+      // A proxy that answers with a page of its own takes no marks.
+      const waiting = () => page.evaluate(() => self.offlineStore("/pages/reading").countMarks());
+      const before = await waiting();
+      assert.ok(before > 2);
+      await page.evaluate(async () => {
+        const real = self.fetch;
+        self.fetch = async (address, options) => options?.method === "POST" ? new Response("Sign in") : real(address, options);
+        await self.offlineStore("/pages/reading").send().catch(() => {});
+        self.fetch = real;
+      });
+      assert.equal(await waiting(), before);
       await hub.begin();
       await page.evaluate(() => dispatchEvent(new Event("online")));
       await until("no waiting mark", () => page.evaluate(() => !/wait|reached/.test(document.getElementById("state").textContent)));
