@@ -33,7 +33,13 @@ export class Hub {
   }
 
   run(...args) {
-    const child = spawn(PROGRAM, ["--data", this.data, ...args], { stdio: ["ignore", "ignore", "pipe"] });
+    return this.runWith("", ...args);
+  }
+
+  // Runs a command that reads this from its standard input.
+  runWith(input, ...args) {
+    const child = spawn(PROGRAM, ["--data", this.data, ...args], { stdio: ["pipe", "ignore", "pipe"] });
+    child.stdin.end(input);
     let text = "";
     child.stderr.on("data", (data) => { text += data; });
     return new Promise((resolve, reject) => child.on("exit", (code) => code === 0 ? resolve()

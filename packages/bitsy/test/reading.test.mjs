@@ -123,11 +123,22 @@ for (const kind of KINDS) {
       assert.ok(await page.$("#reader [data-act=read]"));
       await page.keyboard.press("m");
       await until("a read article", () => page.$("#reader [data-act=unread]"));
+      // Keys lead back to the list, and through it.
+      const focused = () => page.evaluate(() => document.activeElement.textContent);
+      await page.keyboard.press("u");
+      await says(page, "Mark all as read");
+      const titles = await page.$$eval(".articles h2 a", (all) => all.map((one) => one.textContent));
+      for (const [key, title] of [["k", titles.at(-1)], ["k", titles.at(-2)], ["j", titles.at(-1)]]) {
+        await page.keyboard.press(key);
+        assert.equal(await focused(), title);
+      }
       // The page that is shown in place of another one leads to the lists.
       await page.goto(reading("/articles/3"));
       await says(page, "Back to the list");
       await page.click("#back");
       await says(page, "Unread articles:");
+      await page.keyboard.press("/");
+      assert.equal(await page.evaluate(() => document.activeElement.id), "search");
       // A proxy that answers with a page of its own takes no marks.
       const waiting = () => page.evaluate(() => self.offlineStore("/pages/reading").countMarks());
       const before = await waiting();
@@ -154,6 +165,29 @@ for (const kind of KINDS) {
       await page.$eval("#reader [data-act=unread]", (button) => button.click());
       await says(page, "No articles are kept on this device yet.");
       await other.close();
+    });
+
+    test("marks wait for the user who made them", async () => {
+      await page.goto(reading("/offline"));
+      await page.waitForSelector("#keep");
+      await page.click("#keep");
+      await says(page, "5 articles on this device");
+      await hub.stop();
+      await page.goto(reading("/offline#all"));
+      await says(page, "Mark all as read");
+      await page.$eval("#reader [data-act$=star]", (button) => button.click());
+      await says(page, "1 mark waits to be sent.");
+      // The hub gets users, one of whom signs in with this browser.
+      await hub.runWith("correct horse battery\n", "user", "add", "anna", "--administrator", "--password-stdin");
+      await hub.begin();
+      await page.goto(`${hub.url}/pages/login`);
+      await page.type("#user", "anna");
+      await page.type("#password", "correct horse battery");
+      await Promise.all([page.waitForNavigation(), page.keyboard.press("Enter")]);
+      await page.goto(reading("/offline"));
+      await says(page, "You are signed out, or signed in as another user.");
+      await says(page, "Waiting marks stay on this device");
+      assert.equal(await page.evaluate(() => self.offlineStore("/pages/reading").countMarks()), 1);
     });
   });
 }
