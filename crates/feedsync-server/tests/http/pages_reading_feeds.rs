@@ -5,6 +5,7 @@ use feedsync_aggregator::{Icon, Origin};
 use feedsync_log::Millis;
 use http::{Method, StatusCode};
 
+use crate::hub::bytes;
 use crate::newsroom::{ARRIVAL_TIME, Newsroom, PASSWORD, article};
 use crate::pages_reading::{HOME, LIST, done, reading, seen};
 use crate::visitor::Visitor;
@@ -84,10 +85,13 @@ async fn icons_of_subscribed_feeds_are_pictures_in_a_sandbox() {
     fed(&room, &anna, "evil", "", 1).await;
     let site = |address: &str| address.parse::<Origin>().unwrap();
     let now = Millis::new(ARRIVAL_TIME);
-    for (origin, media_type) in
-        [("https://news.example", "image/png"), ("https://evil.example", "text/html")]
-    {
-        let icon = Icon { media_type: media_type.to_owned(), bytes: b"\x89PNG".to_vec() };
+    // The bytes decide, not the stored type.
+    let [picture, script] = [b"\x89PNG".as_slice(), b"<svg onload='alert(1)'/>"];
+    for (origin, media_type, bytes) in [
+        ("https://news.example", "text/html", picture),
+        ("https://evil.example", "image/png", script),
+    ] {
+        let icon = Icon { media_type: media_type.to_owned(), bytes: bytes.to_vec() };
         room.library.set_icon(&site(origin), Some(icon), now).await.unwrap();
     }
     let page = seen(&anna, HOME).await;
@@ -102,6 +106,8 @@ async fn icons_of_subscribed_feeds_are_pictures_in_a_sandbox() {
         assert_eq!(header("content-security-policy"), "default-src 'none'; sandbox");
         assert_eq!(header("x-content-type-options"), "nosniff");
         let tag = header("etag");
+        let body = bytes(answer).await;
+        assert!(!body.windows(5).any(|part| part == b"alert"), "{address}");
         let again =
             anna.ask(Method::GET, &address, &[("if-none-match", &tag)], Body::empty()).await;
         assert_eq!(again.status(), StatusCode::NOT_MODIFIED, "{address}");
