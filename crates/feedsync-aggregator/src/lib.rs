@@ -8,6 +8,7 @@
 mod library;
 mod polling;
 mod reading;
+mod rules;
 
 pub use library::*;
 pub use polling::{
@@ -16,6 +17,10 @@ pub use polling::{
     raster_type,
 };
 pub use reading::*;
+pub use rules::{
+    MAX_EXPRESSION_BYTES, MAX_RULE_WORD_BYTES, MAX_RULE_WORDS, MAX_RULES, Rule, RuleActions,
+    RuleError, RulePart, RulePattern,
+};
 
 /// Newsreading of a hub: the reading of all users, and the schedule of their feeds.
 #[derive(Clone)]

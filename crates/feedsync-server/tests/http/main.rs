@@ -45,6 +45,7 @@ mod pages_reading_feeds;
 mod pages_reading_lists;
 mod pages_reading_offline;
 mod pages_reading_pictures;
+mod pages_reading_rules;
 mod pages_reading_shown;
 mod pages_reading_subscribing;
 mod pages_reading_undo;
