@@ -48,7 +48,8 @@ pub use document::{
 };
 pub use feed::FeedState;
 pub use identify::{
-    IdentificationState, IdentificationStateError, MAX_REMEMBERED_ARTICLES, identify,
+    IdentificationState, IdentificationStateError, MAX_REMEMBERED_ARTICLES, comparable_address,
+    identify,
 };
 pub use kept::{MAX_PRESERVED_CHANGE_BYTES, MAX_PRESERVED_CHANGES};
 pub use mark_lines::{MAX_MARK_LINES, MarkLinesError};

@@ -1,5 +1,6 @@
 //! Reading of each user: subscriptions and marks, applied to the stored articles.
 
+mod duplicates;
 mod marks;
 mod person;
 mod readers;

@@ -12,7 +12,8 @@ use crate::library::{LibraryError, ListEntry, Selection, StoredArticle};
 use crate::reading::person::{LoadedReading, Person, ReadingError};
 use crate::reading::subscription_view::{FeedView, SubscriptionView};
 use crate::rules::{
-    CompiledRule, MAX_RULES, MatchedParts, PROGRESS_SETTING, RULE_PREFIX, Rule, RuleError,
+    CompiledRule, DUPLICATES_SETTING, MAX_RULES, MatchedParts, PROGRESS_SETTING, RULE_PREFIX, Rule,
+    RuleError,
 };
 
 /// Number of articles that are loaded and compared at once.
@@ -94,6 +95,26 @@ impl Person {
         Ok(is_known)
     }
 
+    /// Whether articles are hidden that the user already has in another feed.
+    pub async fn hides_duplicates(&self) -> Result<bool, ReadingError> {
+        let mut loaded = self.loaded.lock().await;
+        self.catch_up(&mut loaded).await?;
+        let setting = loaded.replica.state().setting(DUPLICATES_SETTING);
+        Ok(setting.is_some_and(|value| value.json() == true))
+    }
+
+    /// Sets whether articles that arrive from now on are hidden if the user already has them in another feed.
+    pub async fn set_hides_duplicates(&self, hides: bool) -> Result<(), ReadingError> {
+        self.subscription_view().await?;
+        let mut loaded = self.loaded.lock().await;
+        self.catch_up(&mut loaded).await?;
+        let value = SettingValue::new(&true.into()).ok().filter(|_| hides);
+        match DUPLICATES_SETTING.parse() {
+            Ok(name) => self.set(&mut loaded, &name, value.as_ref()).await,
+            Err(_) => unreachable!("it is a name"),
+        }
+    }
+
     /// Compares a rule with the [newest](MAX_TRIED) articles of the feeds that it concerns, and marks nothing.
     pub async fn try_rule(
         &self,
@@ -139,7 +160,7 @@ impl Person {
         let subscription_view = Arc::clone(&loaded.subscription_view);
         let feeds = subscription_view.feeds().iter();
         let feeds: Vec<_> = feeds.map(|feed| (feed.number(), feed.kept.fingerprint())).collect();
-        if rules.is_empty() || !loaded.rules.is_behind(&feeds) {
+        if !loaded.rules.is_active() || !loaded.rules.is_behind(&feeds) {
             return Ok(false);
         }
         let now = self.now();
@@ -169,6 +190,12 @@ impl Person {
                 let Some(feed) = feed.filter(|feed| !feed.state.has_marks(&article.name)) else {
                     continue;
                 };
+                let mut actions = actions;
+                if loaded.rules.hides_duplicates(article.received)
+                    && self.is_duplicate(loaded, &subscription_view, &article).await?
+                {
+                    actions.push(Action::Hide { article: article.name });
+                }
                 for action in actions {
                     is_changed |= loaded.replica.act(&feed.subscription.address, &action, now);
                 }

@@ -14,4 +14,4 @@ pub use rule::{
 
 pub(crate) use matcher::{CompiledRule, MatchedParts};
 pub(crate) use progress::RuleProgress;
-pub(crate) use rule::{PROGRESS_SETTING, RULE_PREFIX};
+pub(crate) use rule::{DUPLICATES_SETTING, PROGRESS_SETTING, RULE_PREFIX};

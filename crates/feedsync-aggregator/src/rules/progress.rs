@@ -9,7 +9,7 @@ use feedsync_reader_api::{ArticleNumber, FeedNumber};
 use feedsync_reading_state::{ReaderState, SettingName, SettingValue};
 
 use super::matcher::CompiledRule;
-use super::rule::{MAX_RULES, PROGRESS_SETTING, RULE_PREFIX, Rule};
+use super::rule::{DUPLICATES_SETTING, MAX_RULES, PROGRESS_SETTING, RULE_PREFIX, Rule};
 
 /// Articles that arrived up to this long before the last application are examined again, in milliseconds: while one was
 /// stored, rules may have been applied to later ones.
@@ -24,6 +24,8 @@ pub(crate) struct RuleProgress {
     /// The settings from which the rules were compiled.
     settings: Vec<(SettingName, SettingValue, Tick)>,
     compiled: Arc<[CompiledRule]>,
+    /// Time since which articles that the user has in another feed are hidden.
+    duplicates_since: Option<Millis>,
     /// Time of the last application in this process.
     until: Option<Millis>,
     /// Articles that were examined, as far as they could be listed again.
@@ -37,11 +39,17 @@ impl RuleProgress {
     pub(crate) fn rules(&mut self, state: &ReaderState) -> Arc<[CompiledRule]> {
         let settings: Vec<_> = state
             .settings()
-            .filter(|(name, ..)| name.as_str().starts_with(RULE_PREFIX))
+            .filter(|(name, ..)| {
+                name.as_str().starts_with(RULE_PREFIX) || name.as_str() == DUPLICATES_SETTING
+            })
             .map(|(name, value, tick)| (name.clone(), value.clone(), tick))
             .collect();
         if settings != self.settings {
-            let rules = settings.iter().filter_map(|(_, value, tick)| {
+            let duplicates = settings.iter().find(|(name, ..)| name.as_str() == DUPLICATES_SETTING);
+            let duplicates = duplicates.filter(|(_, value, _)| value.json() == true);
+            self.duplicates_since = duplicates.map(|(_, _, tick)| tick.millis());
+            let rules = settings.iter().filter(|(name, ..)| name.as_str() != DUPLICATES_SETTING);
+            let rules = rules.filter_map(|(_, value, tick)| {
                 let rule = Rule::read(value).ok().filter(|rule| rule.is_active)?;
                 CompiledRule::new(rule, tick.millis()).ok()
             });
@@ -52,6 +60,16 @@ impl RuleProgress {
         Arc::clone(&self.compiled)
     }
 
+    /// Whether an article is hidden if the user has it in another feed.
+    pub(crate) fn hides_duplicates(&self, received: Millis) -> bool {
+        self.duplicates_since.is_some_and(|since| since <= received)
+    }
+
+    /// Whether there is anything to apply.
+    pub(crate) fn is_active(&self) -> bool {
+        !self.compiled.is_empty() || self.duplicates_since.is_some()
+    }
+
     /// Whether articles of these feeds may have arrived since the last application.
     pub(crate) fn is_behind(&self, feeds: &[(FeedNumber, FeedFingerprint)]) -> bool {
         self.feeds != feeds
@@ -59,7 +77,8 @@ impl RuleProgress {
 
     /// Time of arrival from which articles are examined.
     pub(crate) fn begin(&self, state: &ReaderState, now: Millis) -> Millis {
-        let made = self.compiled.iter().map(|rule| rule.since).min().unwrap_or(now);
+        let made = self.compiled.iter().map(|rule| rule.since).chain(self.duplicates_since);
+        let made = made.min().unwrap_or(now);
         let until = self.until.or_else(|| recorded(state)).unwrap_or(made);
         made.max(until.min(now).before(OVERLAP))
     }

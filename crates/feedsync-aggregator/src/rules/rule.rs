@@ -23,6 +23,9 @@ pub(crate) const RULE_PREFIX: &str = "rule/";
 /// Name of the setting with the time up to which rules were applied, in milliseconds.
 pub(crate) const PROGRESS_SETTING: &str = "rules-applied";
 
+/// Name of the setting whether articles that the user has in another feed are hidden.
+pub(crate) const DUPLICATES_SETTING: &str = "hide-duplicates";
+
 /// A rule: the articles that it concerns, and what happens to them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {

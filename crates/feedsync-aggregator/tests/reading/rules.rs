@@ -60,7 +60,7 @@ async fn add(person: &Person, rule: &Rule) -> feedsync_reading_state::SettingNam
 /// Names of the articles of a stream, the oldest first.
 async fn names(scene: &Scene, view: &Arc<SubscriptionView>, stream: Stream) -> Vec<String> {
     let folders = Folders::new(view.feeds().iter().map(|feed| &feed.subscription.folder));
-    let asked = Selection { stream, descending: false, count: 100, ..Selection::default() };
+    let asked = Selection { descending: false, ..Selection::newest(stream, 100) };
     let library = &*scene.library;
     let listed = select(library, view, &folders, &asked, scene.now()).await.unwrap().listed;
     let numbers: Vec<_> = listed.iter().map(|listed| listed.number).collect();
@@ -103,7 +103,7 @@ async fn hidden_articles_are_in_no_list_and_return_when_they_are_unread() {
     assert!(hidden.iter().all(|number| view.feeds()[0].marks.is_left_out(*number)));
     let total = |view| {
         let (library, now) = (Arc::clone(&scene.library), scene.now());
-        let asked = Selection { stream: Stream::All, ..Selection::default() };
+        let asked = Selection::newest(Stream::All, 100);
         async move {
             let view: Arc<SubscriptionView> = view;
             let folders = Folders::new(view.feeds().iter().map(|feed| &feed.subscription.folder));
@@ -255,4 +255,69 @@ async fn articles_that_another_device_marked_first_stay_as_they_are() {
     scene.somebody().await.act(&[(address(&scene), seen)]).await.unwrap();
     let view = person.subscription_view().await.unwrap();
     assert_eq!(names(&scene, &view, Stream::Starred).await, Vec::<String>::new());
+}
+
+/// An article with this name, and the link and title.
+fn linked(name: &str, link: &str, title: &str) -> String {
+    format!(
+        "<item><guid isPermaLink='false'>{name}</guid><link>{link}</link><title>{title}</title></item>"
+    )
+}
+
+fn publish_linked(scene: &Scene, path: &str, items: &[String]) {
+    let body =
+        format!("<rss version='2.0'><channel><title>F</title>{}</channel></rss>", items.concat());
+    scene.web.put(path, crate::scene::Page { status: 200, headers: Vec::new(), body });
+}
+
+#[tokio::test]
+async fn an_article_of_several_feeds_is_shown_once() {
+    let scene = Scene::new().await;
+    let person = scene.somebody().await;
+    let old = linked("0", "https://blog.example/old", "Old one");
+    for path in ["/blog", "/planet"] {
+        publish_linked(&scene, path, std::slice::from_ref(&old));
+    }
+    scene.subscribe(&person, &["/blog", "/planet"]).await;
+    scene.poll().await;
+    assert_eq!(unread(&person.subscription_view().await.unwrap()), [1, 1]);
+    assert!(!person.hides_duplicates().await.unwrap());
+    person.set_hides_duplicates(true).await.unwrap();
+    assert!(person.hides_duplicates().await.unwrap());
+    assert_eq!(unread(&person.subscription_view().await.unwrap()), [1, 1], "only later ones");
+
+    scene.wait(DAY);
+    let new = |name: &str, link: &str| linked(name, link, "A new one");
+    publish_linked(&scene, "/blog", &[old.clone(), new("1", "https://blog.example/new")]);
+    scene.poll().await;
+    person.subscription_view().await.unwrap();
+    let planet = [
+        new("a", "http://BLOG.example/new/?utm_source=planet"),
+        new("b", "https://blog.example/another"),
+        linked("c", "https://blog.example/new", "Another title"),
+        linked("d", "", "A new one"),
+    ];
+    publish_linked(&scene, "/planet", &planet);
+    scene.wait(DAY);
+    scene.poll().await;
+    let view = person.subscription_view().await.unwrap();
+    assert_eq!(unread(&view), [2, 4]);
+    let hidden = scene.library.named(&view.hidden().collect::<Vec<_>>()).await.unwrap();
+    assert_eq!(hidden.iter().map(|article| article.name.as_str()).collect::<Vec<_>>(), ["a"]);
+
+    // An article is not hidden for the sake of one that a rule hid.
+    let blog =
+        Rule { feed: Some(scene.web.url("/blog").parse().unwrap()), ..rule(&["third"], hide()) };
+    add(&person, &blog).await;
+    let third = |name: &str| linked(name, "https://blog.example/3", "The third");
+    publish_linked(&scene, "/blog", &[third("3")]);
+    scene.wait(DAY);
+    scene.poll().await;
+    person.subscription_view().await.unwrap();
+    publish_linked(&scene, "/planet", &[third("e")]);
+    scene.wait(DAY);
+    scene.poll().await;
+    assert_eq!(unread(&person.subscription_view().await.unwrap()), [2, 5]);
+    person.set_hides_duplicates(false).await.unwrap();
+    assert!(!person.hides_duplicates().await.unwrap());
 }

@@ -200,3 +200,18 @@ async fn rules_belong_to_their_user() {
     assert!(seen(&anna, RULES).await.contains("<bdi>spam</bdi>"));
     assert!(seen(&anna, HOME).await.contains("href=\"/pages/reading/rules\">Rules</a>"));
 }
+
+#[tokio::test]
+async fn an_article_of_several_feeds_is_shown_once_if_chosen() {
+    let (_room, anna) = reading(1).await;
+    let choose = async |fields: &[(&str, &str)]| {
+        let fields: Vec<_> = fields.iter().copied().chain([("action", "duplicates")]).collect();
+        let next = done(&anna, RULES, &fields).await;
+        seen(&anna, &next).await
+    };
+    let page = choose(&[("hide-duplicates", "on")]).await;
+    assert!(page.contains("name=\"hide-duplicates\" checked"), "{page}");
+    assert!(page.contains("are hidden from now on."), "{page}");
+    let page = choose(&[]).await;
+    assert!(page.contains("name=\"hide-duplicates\" aria"), "{page}");
+}

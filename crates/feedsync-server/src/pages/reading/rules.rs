@@ -51,6 +51,7 @@ struct RulesPage {
     parts: Vec<(&'static str, &'static str)>,
     /// Addresses and titles of the feeds.
     feeds: Vec<(String, String)>,
+    hides_duplicates: bool,
     hidden_count: usize,
     hidden: Vec<ArticleLink>,
     max_rules: usize,
@@ -200,7 +201,7 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     shown(&hub, &call, draft, StatusCode::OK).await
 }
 
-/// `POST`: saves, tries, stops, starts or deletes a rule.
+/// `POST`: saves, tries, stops, starts or deletes a rule, or sets whether an article is shown once.
 pub(crate) async fn change(
     State(hub): State<Hub>,
     call: Call,
@@ -240,6 +241,11 @@ pub(crate) async fn change(
             let set = reading.person.set_rule(Some(name), &rule).await.map_err(Refusal::from)?;
             set.map_err(|error| Problem::bad_request(error.to_string()))?;
             if action == "start" { "started" } else { "stopped" }
+        }
+        "duplicates" => {
+            let hides = form.has("hide-duplicates");
+            reading.person.set_hides_duplicates(hides).await.map_err(Refusal::from)?;
+            if hides { "once" } else { "each" }
         }
         "delete" => {
             let (name, rule) = stored(&reading, form).await?;
@@ -326,11 +332,14 @@ async fn shown(
             "started" => "The rule is applied to articles that arrive from now on.",
             "stopped" => "The rule is not applied any more.",
             "deleted" => "The rule was deleted.",
+            "once" => "Articles that you have in another feed are hidden from now on.",
+            "each" => "Articles are shown in each feed.",
             _ => "",
         },
         rows: rows.collect(),
         parts: PARTS.iter().map(|(value, _, name)| (*value, *name)).collect(),
         feeds: feeds.map(feed).collect(),
+        hides_duplicates: reading.person.hides_duplicates().await.map_err(Refusal::from)?,
         hidden_count,
         hidden: links(&reading, &frame.root, hidden).await?,
         max_rules: MAX_RULES,
