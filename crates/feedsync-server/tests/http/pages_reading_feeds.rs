@@ -65,6 +65,32 @@ async fn feeds_without_unread_articles_are_left_out_on_request() {
     assert!(none.contains("No feed has unread articles."), "{none}");
 }
 
+#[tokio::test]
+async fn feeds_with_faults_are_listed_with_what_to_do() {
+    let (room, anna) = reading(1).await;
+    let faults = format!("{HOME}?show=faults");
+    assert!(!seen(&anna, HOME).await.contains("could not be read</a>"));
+    assert!(seen(&anna, &faults).await.contains("All feeds could be read."));
+    for (name, failures) in [("part", 0), ("new", 2), ("old", 30)] {
+        fed(&room, &anna, name, "", 1).await;
+        room.fail(&format!("https://{name}.example/feed"), "the server is down", failures).await;
+    }
+    let all = seen(&anna, HOME).await;
+    assert!(all.contains("?show=faults\">3 feeds could not be read</a>"), "{all}");
+    let page = seen(&anna, &faults).await;
+    assert!(!page.contains("news.example"), "{page}");
+    for advice in ["The site has to correct", "There is nothing to do yet", "It has failed often"] {
+        assert_eq!(page.matches(advice).count(), 1, "{advice}: {page}");
+    }
+    let (_, form) = page.split_once("action=\"/pages/reading/feeds/4\"").unwrap();
+    assert!(
+        form.contains("Check now<span class=\"hidden\">: <bdi>https://old.example/feed"),
+        "{form}"
+    );
+    done(&anna, &format!("{HOME}/feeds/4"), &[("action", "unsubscribe")]).await;
+    assert!(!seen(&anna, &faults).await.contains("old.example"));
+}
+
 /// Beside a page are at most 300 feeds, and the number of further ones.
 #[tokio::test]
 async fn number_of_feeds_beside_a_page_is_bounded() {
