@@ -63,6 +63,40 @@
     mark(article, [kind]);
   });
 
+  // On a touch screen, a listed article follows a finger that moves sideways. To the left marks it as read or unread, to the
+  // right stars it or removes the star.
+  const SWIPE_WIDTH = 80;
+  function followSwipes(article) {
+    let begin = null;
+    const moved = (event) => {
+      const [x, y] = [event.clientX - begin.clientX, event.clientY - begin.clientY];
+      return Math.abs(x) > 2 * Math.abs(y) ? x : 0;
+    };
+    const rest = () => {
+      begin = null;
+      article.style.transform = "";
+    };
+    article.addEventListener("pointerdown", (event) => {
+      begin = event.pointerType === "touch" && event.isPrimary ? event : null;
+    });
+    article.addEventListener("pointermove", (event) => {
+      if (begin?.pointerId === event.pointerId) article.style.transform = `translateX(${moved(event) / 2}px)`;
+    });
+    article.addEventListener("pointercancel", rest);
+    article.addEventListener("pointerup", (event) => {
+      if (begin?.pointerId !== event.pointerId) return;
+      const x = moved(event);
+      rest();
+      if (Math.abs(x) < SWIPE_WIDTH) return;
+      // The end of a swipe on a link does not open it.
+      const stop = (click) => click.preventDefault();
+      article.addEventListener("click", stop, { capture: true });
+      setTimeout(() => article.removeEventListener("click", stop, { capture: true }), 50);
+      mark(article, x < 0 ? ["read", "unread"] : ["star", "unstar"]);
+    });
+  }
+  document.querySelectorAll(".articles > [data-article]").forEach(followSwipes);
+
   // Marks an opened article as read once it is visible, not while a browser prerenders the page.
   function opened() {
     const article = document.querySelector("[data-opens]");

@@ -75,6 +75,43 @@ for (const kind of KINDS) {
       }
     });
 
+    test("swipes mark and star listed articles", async () => {
+      await page.setViewport({ width: 390, height: 800, hasTouch: true });
+      await page.goto(reading("/articles?show=all"));
+      const address = page.url();
+      const place = () => page.$eval(".articles > li h2", (title) => {
+        const { left, top, height } = title.getBoundingClientRect();
+        return [left + 20, top + height / 2];
+      });
+      const swipe = async (right, down) => {
+        const [x, y] = await place();
+        const begin = right < 0 ? x + 150 : x;
+        await page.touchscreen.touchStart(begin, y);
+        for (const part of [0.25, 0.5, 0.75, 1]) await page.touchscreen.touchMove(begin + right * part, y + down * part);
+        await page.touchscreen.touchEnd();
+      };
+      const first = (test) => page.$eval(".articles > li", (article, test) => article.matches(test), test);
+      const says = (text) => until(`"${text}"`, () => page.$eval("#said", (said, text) => said.textContent === text, text));
+      const wasUnread = await first(".unread");
+      await swipe(-120, 5);
+      await says(wasUnread ? "Marked as read." : "Marked as unread.");
+      assert.equal(await first(".unread"), !wasUnread);
+      await swipe(-120, 5);
+      await says(wasUnread ? "Marked as unread." : "Marked as read.");
+      await swipe(120, -5);
+      await says("Starred.");
+      assert.ok(await first(".starred"));
+      await swipe(120, 0);
+      await says("Star removed.");
+      // A short or steep movement does nothing, and the article returns to its place.
+      for (const [right, down] of [[-40, 0], [-90, 60]]) await swipe(right, down);
+      await pause(300);
+      assert.equal(await first(".unread"), wasUnread);
+      assert.equal(await page.$eval(".articles > li", (article) => article.style.transform), "");
+      assert.equal(page.url(), address);
+      await page.setViewport({ width: 1280, height: 900 });
+    });
+
     test("the choices of appearance are kept and change the text of an article", async () => {
       await page.evaluate(() => localStorage.removeItem("feedsync-appearance"));
       await page.goto(reading("/articles/1"));
