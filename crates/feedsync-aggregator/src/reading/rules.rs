@@ -157,10 +157,13 @@ impl Person {
         loaded: &mut LoadedReading,
     ) -> Result<bool, ReadingError> {
         let rules = loaded.rules.rules(loaded.replica.state());
+        if !loaded.rules.is_active() {
+            return Ok(false);
+        }
         let subscription_view = Arc::clone(&loaded.subscription_view);
         let feeds = subscription_view.feeds().iter();
         let feeds: Vec<_> = feeds.map(|feed| (feed.number(), feed.kept.fingerprint())).collect();
-        if !loaded.rules.is_active() || !loaded.rules.is_behind(&feeds) {
+        if !loaded.rules.is_behind(&feeds) {
             return Ok(false);
         }
         let now = self.now();
