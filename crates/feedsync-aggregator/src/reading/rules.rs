@@ -37,7 +37,7 @@ pub struct StoredRule {
     pub rule: Result<Rule, RuleError>,
 }
 
-/// What a rule would concern.
+/// Result of trying a rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TriedRule {
     /// Number of articles with which it was compared.
@@ -271,7 +271,7 @@ impl Person {
     }
 }
 
-/// What a rule does to an article.
+/// Returns the actions of a rule on an article.
 fn actions(rule: &CompiledRule, article: &StoredArticle) -> Vec<Action> {
     let name = || article.name.clone();
     let mut actions = Vec::new();

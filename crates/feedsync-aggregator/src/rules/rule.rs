@@ -33,9 +33,9 @@ pub struct Rule {
     pub feed: Option<FeedAddress>,
     /// Part of the articles that is compared.
     pub part: RulePart,
-    /// What that part must contain.
+    /// Pattern that the part must contain.
     pub pattern: RulePattern,
-    /// What happens to matching articles.
+    /// Actions on matching articles.
     pub actions: RuleActions,
     /// Whether the rule is applied.
     pub is_active: bool,
@@ -58,7 +58,7 @@ pub enum RulePart {
     Topic,
 }
 
-/// What a part of an article must contain.
+/// Pattern that a part of an article must contain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RulePattern {
     /// One of these words or phrases. Case is ignored, and only whole words match. In scripts that do not separate words,
@@ -68,7 +68,7 @@ pub enum RulePattern {
     Expression(String),
 }
 
-/// What happens to matching articles.
+/// Actions on matching articles.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleActions {
     /// Whether they are marked as read.

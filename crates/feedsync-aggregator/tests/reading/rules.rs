@@ -147,7 +147,7 @@ async fn marks_of_the_user_win() {
 
 /// A hub that was stopped between the storage of articles and the application of rules applies them later.
 #[tokio::test]
-async fn nothing_is_missed_by_a_hub_that_starts_again() {
+async fn a_restarted_hub_applies_rules_to_all_articles_that_arrived() {
     let (scene, person) = scene_with(&["a"]).await;
     add(&person, &rule(&["x"], read())).await;
     arrive(&scene, &["a", "x-1"]).await;

@@ -35,7 +35,7 @@ pub(super) struct Row {
     pub(super) fault: Option<String>,
     pub(super) failures: u32,
     pub(super) is_gone: bool,
-    /// What can be done about the fault.
+    /// Advice about the fault.
     pub(super) advice: &'static str,
     pub(super) checked: Option<Time>,
     /// Whether this is the list that the page shows.
@@ -127,7 +127,7 @@ fn row(feed: &FeedView, root: &str) -> Row {
 /// Number of failures in a row after which a fault is not temporary.
 const MANY_FAILURES: u32 = 10;
 
-/// What can be done about the fault of a feed.
+/// Advice about the fault of a feed.
 fn advice(state: &PollState) -> &'static str {
     match state.failures {
         _ if state.gone => {

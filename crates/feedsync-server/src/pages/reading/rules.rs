@@ -64,7 +64,7 @@ struct Row {
     name: String,
     /// Address of this page with the rule in the form.
     edit: String,
-    /// What it concerns and does, or why it is not applied.
+    /// Its pattern and actions, or the reason why it is not applied.
     description: Result<Description, String>,
     is_active: bool,
 }

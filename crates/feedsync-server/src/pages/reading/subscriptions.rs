@@ -36,7 +36,7 @@ struct SubscriptionsPage {
     everything: String,
     tags: Vec<(String, String)>,
     groups: Vec<Group>,
-    /// Which feeds are shown.
+    /// Filter of the feeds.
     shows: Shows,
     /// Number of feeds that could not be read.
     faulty: usize,
@@ -46,7 +46,7 @@ struct SubscriptionsPage {
     draft: Draft,
 }
 
-/// Which feeds are shown.
+/// Filter of the feeds on the page.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shows {
     All,
