@@ -234,7 +234,7 @@ impl Person {
             let feed = subscription_view.feed(article.feed);
             let address = feed.map(|feed| feed.subscription.address.clone());
             let rules = rules.iter().enumerate();
-            let rules = rules.filter(|(_, rule)| rule.since <= article.received);
+            let rules = rules.filter(|(_, rule)| rule.since < article.received);
             let rules = rules.filter(|(_, rule)| rule.feed.is_none() || rule.feed == address);
             rules.map(|(place, _)| place).collect::<Vec<_>>()
         };

@@ -1,5 +1,7 @@
 //! Compares articles with rules, in time that is linear in the length of the text.
 
+use std::collections::BTreeMap;
+
 use feedsync_formats::Entry;
 use feedsync_log::Millis;
 use feedsync_reading_state::FeedAddress;
@@ -12,7 +14,7 @@ use crate::library::ArticleText;
 const MAX_MATCHED_BYTES: usize = 32 << 10;
 
 /// Maximum size of a compiled expression, and of the cache of its search, in bytes.
-const MAX_COMPILED_BYTES: usize = 512 << 10;
+const MAX_COMPILED_BYTES: usize = 1 << 20;
 
 /// Maximum nesting of groups in an expression.
 const MAX_GROUPS: u32 = 50;
@@ -67,8 +69,9 @@ impl From<ArticleText> for MatchedParts {
     fn from(text: ArticleText) -> Self {
         let ArticleText { title, author, content, content_type, summary, categories, .. } = text;
         let entry = Entry { content, content_type, ..Entry::default() };
-        let mut text = entry.plain_content().or(summary).unwrap_or_default();
-        text.truncate(text.floor_char_boundary(MAX_MATCHED_BYTES));
+        let text = entry.plain_content().or(summary).unwrap_or_default();
+        let text = text.trim();
+        let text = text[..text.floor_char_boundary(MAX_MATCHED_BYTES)].to_owned();
         let (title, author) = (title.unwrap_or_default(), author.unwrap_or_default());
         Self { title, text, author, topics: categories }
     }
@@ -88,18 +91,21 @@ pub(super) fn compile(pattern: &RulePattern) -> Result<Regex, RuleError> {
 
 /// An expression that matches one of these words or phrases.
 fn words_expression(words: &[String]) -> String {
-    let mut alternatives = Vec::new();
+    // The boundary is large when it is compiled, so that it occurs once for all words that need it.
+    let mut by_boundaries: BTreeMap<[bool; 2], Vec<String>> = BTreeMap::new();
     for word in words.iter().filter(|word| !word.trim().is_empty()) {
         let parts: Vec<_> = word.split_whitespace().map(regex::escape).collect();
-        let phrase = parts.join(r"\s+");
         let ends = [word.trim().chars().next(), word.trim().chars().next_back()];
-        let [begin, end] = ends.map(|end| end.is_some_and(needs_boundary));
-        let boundary = format!(r"[^\p{{L}}\p{{N}}\p{{M}}]|[{UNSPACED}]");
-        let before = if begin { format!("(?:^|{boundary})") } else { String::new() };
-        let after = if end { format!("(?:$|{boundary})") } else { String::new() };
-        alternatives.push(format!("{before}{phrase}{after}"));
+        let boundaries = ends.map(|end| end.is_some_and(needs_boundary));
+        by_boundaries.entry(boundaries).or_default().push(parts.join(r"\s+"));
     }
-    alternatives.join("|")
+    let alternatives = by_boundaries.into_iter().map(|([begins, ends], phrases)| {
+        let boundary = format!(r"[^\p{{L}}\p{{N}}\p{{M}}]|[{UNSPACED}]");
+        let before = if begins { format!("(?:^|{boundary})") } else { String::new() };
+        let after = if ends { format!("(?:$|{boundary})") } else { String::new() };
+        format!("{before}(?:{}){after}", phrases.join("|"))
+    });
+    alternatives.collect::<Vec<_>>().join("|")
 }
 
 /// Whether a word ends where another character follows: not in scripts without blanks, and not at punctuation.
@@ -114,6 +120,7 @@ fn needs_boundary(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::MAX_RULE_WORDS;
     use proptest::prelude::*;
 
     fn matches(pattern: RulePattern, part: RulePart, article: ArticleText) -> bool {
@@ -160,7 +167,7 @@ mod tests {
         let article = ArticleText {
             title: Some("one".to_owned()),
             author: Some("two".to_owned()),
-            content: Some("<p title=hidden>th<b>ree</b></p><script>six</script>".to_owned()),
+            content: Some("<p title=hidden>th<b>ree</b></p><!-- six -->".to_owned()),
             content_type: feedsync_formats::ContentType::Html,
             summary: Some("seven".to_owned()),
             categories: vec!["four".to_owned(), "five".to_owned()],
@@ -181,6 +188,21 @@ mod tests {
         }
         let summary = ArticleText { content: None, ..article };
         assert!(matches(RulePattern::Expression("SEVEN".to_owned()), RulePart::Text, summary));
+    }
+
+    #[test]
+    fn a_rule_can_have_many_words() {
+        let mut words: Vec<String> =
+            (0..MAX_RULE_WORDS - 4).map(|n| format!("ordinary{n}word")).collect();
+        words.extend(["C++", ".net", "广告", "日本 語"].map(str::to_owned));
+        for found in
+            ["an ORDINARY95WORD", "the ordinary0word.", "C++", "asp.net", "x广告y", "日本  語"]
+        {
+            let pattern = RulePattern::Words(words.clone());
+            assert!(matches(pattern, RulePart::Title, titled(found)), "{found}");
+        }
+        let pattern = RulePattern::Words(words);
+        assert!(!matches(pattern, RulePart::Title, titled("an ordinary95words")));
     }
 
     /// Expressions that take exponential time in other engines take linear time here.

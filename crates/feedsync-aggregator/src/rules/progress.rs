@@ -62,7 +62,7 @@ impl RuleProgress {
 
     /// Whether an article is hidden if the user has it in another feed.
     pub(crate) fn hides_duplicates(&self, received: Millis) -> bool {
-        self.duplicates_since.is_some_and(|since| since <= received)
+        self.duplicates_since.is_some_and(|since| since < received)
     }
 
     /// Whether there is anything to apply.

@@ -259,7 +259,7 @@ mod tests {
         }
         let idle = Rule { actions: RuleActions::default(), ..rule(words(&["x"])) };
         assert_eq!(idle.value(), Err(RuleError::NoAction));
-        let wide: Vec<_> = (0..MAX_RULE_WORDS).map(|n| format!("{n}{}", "x".repeat(190))).collect();
+        let wide: Vec<_> = (0..MAX_RULE_WORDS).map(|n| format!("{n}{}", ".".repeat(100))).collect();
         assert!(matches!(fault(RulePattern::Words(wide)), RuleError::TooLarge(_)));
     }
 

@@ -47,6 +47,8 @@ const KNOWN: [&str; 86] = [
     "th",
     "td",
     "form",
+    "fieldset",
+    "legend",
     "input",
     "textarea",
     "select",
