@@ -6,7 +6,7 @@ use html5ever::{Attribute, ParseOpts, parse_document};
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 
 /// Elements that occur in pages and in entries.
-const KNOWN: [&str; 86] = [
+const KNOWN: [&str; 88] = [
     "html",
     "head",
     "meta",
