@@ -99,7 +99,10 @@ fn settings_are_synchronised() {
     let (mut session, event) = having_read(&line);
     assert!(phone.apply(event, &mut session, 7).unwrap());
     assert_eq!((phone.state().setting("rule/1"), phone.waiting_count()), (Some(&value(2)), 0));
-    // A stored replica keeps it, a log that lacks it gets it, and a compacted log has it.
+    // A compacted log has it, a stored replica keeps it, and a log that lacks it gets it.
+    phone.offer(&session);
+    let compacted = phone.compacted(&session, 9).expect("everything was understood");
+    assert!(compacted.snapshot.contains("\"rule/1\""), "{}", compacted.snapshot);
     let phone = Replica::read(phone.write().as_bytes()).unwrap();
     assert_eq!(phone.state().setting("rule/1"), Some(&value(2)));
     let mut restored = self::session();
