@@ -76,7 +76,7 @@ pub enum Action {
         /// The article.
         article: ArticleId,
     },
-    /// `hide`: the article is left out of lists, and counts as read.
+    /// `hide`: the article is left out of lists and counts as read, until it is marked as unread.
     Hide {
         /// The article.
         article: ArticleId,
@@ -237,7 +237,8 @@ impl Action {
             Self::Read { article, at } => state.is_read(article, *at),
             // Without the date it is unknown whether a mark up to a date covers the article.
             Self::Unread { article, at } => {
-                !state.is_read(article, *at) && (at.is_some() || state.up_tos.as_slice().is_empty())
+                let is_unread = !state.is_read(article, *at) && !state.is_hidden(article);
+                is_unread && (at.is_some() || state.up_tos.as_slice().is_empty())
             }
             Self::Star { article } => state.is_starred(article),
             Self::Unstar { article } => !state.is_starred(article),

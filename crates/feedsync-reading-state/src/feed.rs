@@ -134,9 +134,9 @@ impl FeedState {
         self.articles.get(article).is_some_and(|marks| is_set(&marks.starred))
     }
 
-    /// Whether an article is hidden: left out of lists, and counted as read.
+    /// Whether an article is hidden: left out of lists, and counted as read. A later mark as unread shows it again.
     pub fn is_hidden(&self, article: &ArticleId) -> bool {
-        self.articles.get(article).is_some_and(|marks| is_set(&marks.hidden))
+        self.articles.get(article).is_some_and(Marks::is_hidden)
     }
 
     /// Whether an article has a mark of its own, of whatever kind, also one that was taken back.

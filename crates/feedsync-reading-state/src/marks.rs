@@ -46,6 +46,15 @@ impl Marks {
         self.read.values().reduce(|one, other| if other.beats(one) { other } else { one })
     }
 
+    /// Whether the article is hidden, and not marked as unread after that.
+    pub(crate) fn is_hidden(&self) -> bool {
+        self.hidden.as_ref().is_some_and(|hidden| {
+            let last = self.last_read();
+            let is_shown = last.is_some_and(|last| !last.value && last.stamp > hidden.stamp);
+            hidden.value && !is_shown
+        })
+    }
+
     /// All stamps.
     pub(crate) fn stamps(&self) -> impl Iterator<Item = &Stamp> {
         let read = self.read.values().map(|register| &register.stamp);

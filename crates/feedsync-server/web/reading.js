@@ -77,7 +77,8 @@
       article.style.transform = "";
     };
     article.addEventListener("pointerdown", (event) => {
-      begin = event.pointerType === "touch" && event.isPrimary ? event : null;
+      rest();
+      if (event.pointerType === "touch" && event.isPrimary) begin = event;
     });
     article.addEventListener("pointermove", (event) => {
       if (begin?.pointerId === event.pointerId) article.style.transform = `translateX(${moved(event) / 2}px)`;

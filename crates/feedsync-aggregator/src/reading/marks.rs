@@ -113,9 +113,9 @@ impl FeedMarks {
         self.hidden.contains(&number) && !self.is_starred_or_tagged(number)
     }
 
-    /// Hidden articles.
-    pub fn hidden(&self) -> impl Iterator<Item = ArticleNumber> {
-        self.hidden.iter().copied()
+    /// Articles that are left out of lists.
+    pub fn left_out(&self) -> impl Iterator<Item = ArticleNumber> {
+        self.hidden.iter().copied().filter(|number| self.is_left_out(*number))
     }
 
     /// Whether an article is starred or tagged.

@@ -233,9 +233,6 @@ impl Person {
             // The log has no record of reading an article that is already read.
             self.undoable_actions().remove_articles(articles);
         }
-        if !is_read {
-            self.unhide(articles).await?;
-        }
         self.each(articles, |article| {
             let (name, at) = (article.name.clone(), Some(article.listed.sort_date));
             match is_read {
@@ -294,7 +291,7 @@ impl Person {
         self.act(&actions).await
     }
 
-    pub(super) async fn each(
+    async fn each(
         &self,
         articles: &[ArticleNumber],
         action: impl Fn(&NamedArticle) -> Action,

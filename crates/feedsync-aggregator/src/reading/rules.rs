@@ -1,11 +1,11 @@
 //! The rules of a user: shown, changed, tried, and applied to the articles that arrive.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
 
 use feedsync_log::Millis;
-use feedsync_reader_api::ArticleNumber;
-use feedsync_reading_state::{Action, SettingName, SettingValue};
+use feedsync_reading_state::{Action, FeedAddress, SettingName, SettingValue};
 use tokio::sync::Semaphore;
 
 use crate::library::{LibraryError, ListEntry, Selection, StoredArticle};
@@ -17,16 +17,21 @@ use crate::rules::{
 };
 
 /// Number of articles that are loaded and compared at once.
-const BATCH: usize = 50;
+pub(super) const BATCH: usize = 50;
 
 /// Maximum number of batches before a request is answered; later articles are examined for the next request.
 const MAX_BATCHES: usize = 100;
+
+/// Maximum time of the comparisons of a batch, and of those before a request is answered. Later articles are examined for the
+/// next request.
+const MAX_BATCH_TIME: Duration = Duration::from_secs(1);
+const MAX_TIME: Duration = Duration::from_secs(5);
 
 /// Number of articles with which a rule is tried, the newest.
 pub const MAX_TRIED: usize = 500;
 
 /// Comparisons of all users that may run at once, so that they leave processors for requests.
-static COMPARISONS: Semaphore = Semaphore::const_new(2);
+static COMPARISONS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(2)));
 
 /// A rule of a user, or why a setting is not one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +40,28 @@ pub struct StoredRule {
     pub name: SettingName,
     /// The rule.
     pub rule: Result<Rule, RuleError>,
+}
+
+/// Rules to compare articles with.
+struct Comparison {
+    rules: Arc<[CompiledRule]>,
+    /// The current address of the feed that each rule concerns.
+    feeds: Vec<Option<FeedAddress>>,
+}
+
+impl Comparison {
+    fn new(loaded: &LoadedReading, rules: Arc<[CompiledRule]>) -> Self {
+        let view = loaded.replica.state().view();
+        let current =
+            |rule: &CompiledRule| rule.feed.as_ref().map(|feed| view.address(feed).clone());
+        let feeds = rules.iter().map(current).collect();
+        Self { rules, feeds }
+    }
+
+    /// Whether a rule concerns a feed.
+    fn concerns(&self, rule: usize, feed: &FeedAddress) -> bool {
+        self.feeds[rule].as_ref().is_none_or(|concerned| concerned == feed)
+    }
 }
 
 /// Result of trying a rule.
@@ -61,7 +88,8 @@ impl Person {
         name: Option<SettingName>,
         rule: &Rule,
     ) -> Result<Result<SettingName, RuleError>, ReadingError> {
-        let value = match rule.value() {
+        let rule = Rule { since: Some(self.now()), ..rule.clone() };
+        let value = match rule.check().and_then(|()| rule.value()) {
             Ok(value) => value,
             Err(error) => return Ok(Err(error)),
         };
@@ -100,7 +128,7 @@ impl Person {
         let mut loaded = self.loaded.lock().await;
         self.catch_up(&mut loaded).await?;
         let setting = loaded.replica.state().setting(DUPLICATES_SETTING);
-        Ok(setting.is_some_and(|value| value.json() == true))
+        Ok(setting.is_some())
     }
 
     /// Sets whether articles that arrive from now on are hidden if the user already has them in another feed.
@@ -108,46 +136,46 @@ impl Person {
         self.subscription_view().await?;
         let mut loaded = self.loaded.lock().await;
         self.catch_up(&mut loaded).await?;
-        let value = SettingValue::new(&true.into()).ok().filter(|_| hides);
+        let value = SettingValue::new(&self.now().get().into()).ok().filter(|_| hides);
         match DUPLICATES_SETTING.parse() {
             Ok(name) => self.set(&mut loaded, &name, value.as_ref()).await,
             Err(_) => unreachable!("it is a name"),
         }
     }
 
-    /// Compares a rule with the [newest](MAX_TRIED) articles of the feeds that it concerns, and marks nothing.
+    /// Compares a rule with the [newest](MAX_TRIED) articles of the feeds that it concerns, and marks nothing. It compares fewer if
+    /// the rule takes long.
     pub async fn try_rule(
         &self,
         rule: &Rule,
     ) -> Result<Result<TriedRule, RuleError>, ReadingError> {
-        let compiled = match CompiledRule::new(rule.clone(), Millis::new(0)) {
+        let rule = Rule { since: None, ..rule.clone() };
+        let compiled = match rule.check().and_then(|()| CompiledRule::new(rule, Millis::new(0))) {
             Ok(compiled) => Arc::from([compiled]),
             Err(error) => return Ok(Err(error)),
         };
         let subscription_view = self.subscription_view().await?;
-        let is_concerned = |feed: &&FeedView| {
-            rule.feed.as_ref().is_none_or(|address| feed.subscription.address == *address)
-        };
+        // One comparison of a user runs at a time.
+        let loaded = self.loaded.lock().await;
+        let comparison = Comparison::new(&loaded, compiled);
+        let is_concerned = |feed: &&FeedView| comparison.concerns(0, &feed.subscription.address);
         let feeds = subscription_view.feeds().iter().filter(is_concerned).map(FeedView::number);
         let newest = Selection { feeds: feeds.collect(), most: MAX_TRIED, ..Selection::default() };
         let listed = self.library.list(newest).await?;
-        let mut matching = BTreeSet::new();
+        let begin = Instant::now();
+        let (mut tried, mut matching) = (0, BTreeSet::new());
         for batch in listed.chunks(BATCH) {
-            let matches = self.compare(&subscription_view, &compiled, batch).await?;
+            let matches = self.compare(&subscription_view, &comparison, batch).await?;
+            tried += matches.len();
+            let is_complete = matches.len() == batch.len() && begin.elapsed() < MAX_TIME;
             let matches = matches.into_iter().filter(|(_, actions)| !actions.is_empty());
             matching.extend(matches.map(|(article, _)| article.number));
+            if !is_complete {
+                break;
+            }
         }
-        let tried = listed.len();
         let matching = listed.into_iter().filter(|listed| matching.contains(&listed.number));
         Ok(Ok(TriedRule { tried, matching: matching.collect() }))
-    }
-
-    /// Shows hidden articles in lists again.
-    pub(super) async fn unhide(&self, articles: &[ArticleNumber]) -> Result<(), ReadingError> {
-        if self.subscription_view().await?.hidden().next().is_some() {
-            self.each(articles, |article| Action::Unhide { article: article.name.clone() }).await?;
-        }
-        Ok(())
     }
 
     /// Applies the rules to the articles that arrived since the last time; returns whether anything was marked. Articles with
@@ -156,7 +184,11 @@ impl Person {
         &self,
         loaded: &mut LoadedReading,
     ) -> Result<bool, ReadingError> {
-        let rules = loaded.rules.rules(loaded.replica.state());
+        if let Some(settings) = loaded.rules.changed(loaded.replica.state()) {
+            let compiled = tokio::task::spawn_blocking(move || (settings.compile(), settings));
+            let (compiled, settings) = compiled.await.map_err(|_| LibraryError::Decision)?;
+            loaded.rules.set(settings, compiled);
+        }
         if !loaded.rules.is_active() {
             return Ok(false);
         }
@@ -166,15 +198,14 @@ impl Person {
         if !loaded.rules.is_behind(&feeds) {
             return Ok(false);
         }
-        let now = self.now();
+        let (now, begin) = (self.now(), Instant::now());
         let from = loaded.rules.begin(loaded.replica.state(), now);
         let mut above = self.library.before(from).await?;
-        let examined = Arc::clone(&loaded.rules.examined);
-        let is_listed_again = |number: &&ArticleNumber| above.is_none_or(|above| **number > above);
-        let mut all: BTreeSet<_> = examined.iter().filter(is_listed_again).copied().collect();
-        let (mut is_changed, mut until, mut is_complete) = (false, now, false);
+        loaded.rules.forget_up_to(above);
+        let comparison = Comparison::new(loaded, loaded.rules.rules());
+        let (mut is_changed, mut is_due) = (false, false);
         for _ in 0..MAX_BATCHES {
-            let known = Arc::clone(&examined);
+            let known = Arc::clone(&loaded.rules.examined);
             let batch = Selection {
                 feeds: feeds.iter().map(|(number, _)| *number).collect(),
                 by_number: true,
@@ -185,34 +216,23 @@ impl Person {
                 ..Selection::default()
             };
             let listed = self.library.list(batch).await?;
-            above = listed.last().map(|listed| listed.number).or(above);
-            all.extend(listed.iter().map(|listed| listed.number));
-            for (article, actions) in self.compare(&subscription_view, &rules, &listed).await? {
-                until = article.received;
-                let feed = subscription_view.feed(article.feed);
-                let Some(feed) = feed.filter(|feed| !feed.state.has_marks(&article.name)) else {
-                    continue;
-                };
-                let mut actions = actions;
-                if loaded.rules.hides_duplicates(article.received)
-                    && self.is_duplicate(loaded, &subscription_view, &article).await?
-                {
-                    actions.push(Action::Hide { article: article.name });
-                }
-                for action in actions {
-                    is_changed |= loaded.replica.act(&feed.subscription.address, &action, now);
-                }
+            let compared = self.compare(&subscription_view, &comparison, &listed).await?;
+            let is_last = listed.len() < BATCH && compared.len() == listed.len();
+            let until = compared.last().map_or(now, |(article, _)| article.received);
+            let numbers: Vec<_> = compared.iter().map(|(article, _)| article.number).collect();
+            above = numbers.last().copied().or(above);
+            for (article, actions) in compared {
+                is_changed |= self.apply(loaded, &subscription_view, article, actions).await?;
             }
-            if listed.len() < BATCH {
-                (until, is_complete) = (now, true);
+            let (until, feeds) = if is_last { (now, Some(feeds.clone())) } else { (until, None) };
+            is_due |= loaded.rules.note(loaded.replica.state(), &numbers, until, feeds);
+            if is_last || begin.elapsed() > MAX_TIME {
                 break;
             }
         }
-        let feeds = is_complete.then_some(feeds);
-        let is_due = loaded.rules.note(loaded.replica.state(), all, until, feeds);
         if is_changed || is_due {
             let name = PROGRESS_SETTING.parse::<SettingName>();
-            let value = SettingValue::new(&until.get().into());
+            let value = SettingValue::new(&loaded.rules.until().unwrap_or(now).get().into());
             if let (Ok(name), Ok(value)) = (name, value) {
                 loaded.replica.set(&name, Some(&value), now);
             }
@@ -221,37 +241,68 @@ impl Person {
         Ok(is_changed)
     }
 
-    /// Loads articles, and returns each with the actions of the rules that match it.
+    /// Marks an article as rules demand; returns whether anything changed.
+    async fn apply(
+        &self,
+        loaded: &mut LoadedReading,
+        subscription_view: &SubscriptionView,
+        article: StoredArticle,
+        mut actions: Vec<Action>,
+    ) -> Result<bool, ReadingError> {
+        let Some(feed) = subscription_view.feed(article.feed) else { return Ok(false) };
+        if feed.state.has_marks(&article.name) {
+            return Ok(false);
+        }
+        if loaded.rules.hides_duplicates(article.received)
+            && self.is_duplicate(loaded, subscription_view, &article).await?
+        {
+            actions.push(Action::Hide { article: article.name });
+        }
+        let (now, address) = (self.now(), &feed.subscription.address);
+        let changed = actions.iter().filter(|action| loaded.replica.act(address, action, now));
+        Ok(changed.count() > 0)
+    }
+
+    /// Loads articles, and returns each with the actions of the rules that match it; only the first of them if the comparisons take
+    /// long.
     async fn compare(
         &self,
         subscription_view: &SubscriptionView,
-        rules: &Arc<[CompiledRule]>,
+        comparison: &Comparison,
         listed: &[ListEntry],
     ) -> Result<Vec<(StoredArticle, Vec<Action>)>, ReadingError> {
         let numbers: Vec<_> = listed.iter().map(|listed| listed.number).collect();
         let articles = self.library.articles(&numbers).await?;
         let concerned = |article: &StoredArticle| {
             let feed = subscription_view.feed(article.feed);
-            let address = feed.map(|feed| feed.subscription.address.clone());
-            let rules = rules.iter().enumerate();
+            let feed = feed.filter(|feed| !feed.state.has_marks(&article.name));
+            let Some(feed) = feed else { return Vec::new() };
+            let rules = comparison.rules.iter().enumerate();
             let rules = rules.filter(|(_, rule)| rule.since < article.received);
-            let rules = rules.filter(|(_, rule)| rule.feed.is_none() || rule.feed == address);
-            rules.map(|(place, _)| place).collect::<Vec<_>>()
+            let places = rules.map(|(place, _)| place);
+            places
+                .filter(|place| comparison.concerns(*place, &feed.subscription.address))
+                .collect::<Vec<_>>()
         };
         let articles: Vec<_> =
             articles.into_iter().map(|article| (concerned(&article), article)).collect();
-        let rules = Arc::clone(rules);
-        // The semaphore is never closed.
-        let _permit = COMPARISONS.acquire().await;
+        let rules = Arc::clone(&comparison.rules);
+        // The permit stays with the comparisons if the request ends before them. The semaphore is never closed.
+        let permit = Arc::clone(&*COMPARISONS).acquire_owned().await;
         let compared = tokio::task::spawn_blocking(move || {
-            let compare = |(concerned, article): (Vec<usize>, StoredArticle)| {
+            let (_permit, begin) = (permit, Instant::now());
+            let mut compared = Vec::new();
+            for (concerned, article) in articles {
+                if !compared.is_empty() && begin.elapsed() > MAX_BATCH_TIME {
+                    break;
+                }
                 let parts = MatchedParts::from(article.text.clone());
                 let rules = concerned.into_iter().map(|place| &rules[place]);
                 let matching = rules.filter(|rule| rule.matches(&parts));
                 let actions = matching.flat_map(|rule| actions(rule, &article)).collect();
-                (article, actions)
-            };
-            articles.into_iter().map(compare).collect()
+                compared.push((article, actions));
+            }
+            compared
         });
         compared.await.map_err(|_| LibraryError::Decision.into())
     }
@@ -289,10 +340,16 @@ fn actions(rule: &CompiledRule, article: &StoredArticle) -> Vec<Action> {
     actions
 }
 
+/// The rules of a user. Those beyond the maximum number are not applied.
 fn stored_rules(loaded: &LoadedReading) -> Vec<StoredRule> {
     let settings = loaded.replica.state().settings();
     let rules = settings.filter(|(name, ..)| name.as_str().starts_with(RULE_PREFIX));
-    rules
-        .map(|(name, value, _)| StoredRule { name: name.clone(), rule: Rule::read(value) })
-        .collect()
+    let mut applied = 0;
+    let stored = rules.map(|(name, value, _)| {
+        let rule = Rule::read(value).and_then(|rule| rule.check().map(|()| rule));
+        applied += usize::from(rule.as_ref().is_ok_and(|rule| rule.is_active));
+        let rule = if applied > MAX_RULES { Err(RuleError::TooMany) } else { rule };
+        StoredRule { name: name.clone(), rule }
+    });
+    stored.collect()
 }

@@ -318,8 +318,7 @@ impl ResolvedSelection {
             Condition::Read(is_read) => Some(*is_read),
             _ => None,
         });
-        let hides = subscription_view.hidden().next().is_some();
-        let has_more = hides || !not.is_empty() || changed != Span::default();
+        let has_more = !not.is_empty() || changed != Span::default();
         let read = read.collect::<Option<Vec<_>>>().filter(|_| !has_more);
         let keep = Arc::new(move |listed: &ListEntry| {
             let Some(feed) = held.feed_of(listed.feed, listed.number) else { return false };
@@ -341,7 +340,7 @@ impl ResolvedSelection {
             return None;
         }
         let shelved = self.feeds.iter().filter_map(|feed| subscription_view.feed(*feed));
-        let all: u64 = shelved.clone().map(|feed| feed.kept.articles).sum();
+        let all: u64 = shelved.clone().map(FeedView::listed_articles).sum();
         let unread: u64 = shelved.map(|feed| feed.unread).sum();
         Some(match (read.contains(&true), read.contains(&false)) {
             (false, false) => all,

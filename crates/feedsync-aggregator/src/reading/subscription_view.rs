@@ -47,6 +47,11 @@ impl FeedView {
         title.unwrap_or(self.subscription.address.as_str())
     }
 
+    /// Number of articles in lists.
+    pub fn listed_articles(&self) -> u64 {
+        self.kept.articles.saturating_sub(self.marks.left_out().count() as u64)
+    }
+
     /// Site whose icon represents the feed.
     pub fn site(&self) -> Origin {
         icon::site(&self.kept.address, &self.kept.head)
@@ -133,9 +138,9 @@ impl SubscriptionView {
         feeds.flat_map(|feed| feed.marks.all_tags()).collect()
     }
 
-    /// Hidden articles of the subscriptions.
-    pub fn hidden(&self) -> impl Iterator<Item = ArticleNumber> {
-        self.feeds.iter().flat_map(|feed| feed.marks.hidden())
+    /// Articles of the subscriptions that are left out of lists.
+    pub fn left_out(&self) -> impl Iterator<Item = ArticleNumber> {
+        self.feeds.iter().flat_map(|feed| feed.marks.left_out())
     }
 
     /// Whether an article is read.

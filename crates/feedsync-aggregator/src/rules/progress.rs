@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::library::FeedFingerprint;
-use feedsync_log::{Millis, Tick};
+use feedsync_log::Millis;
 use feedsync_reader_api::{ArticleNumber, FeedNumber};
 use feedsync_reading_state::{ReaderState, SettingName, SettingValue};
 
@@ -18,11 +18,27 @@ const OVERLAP: u64 = 10 * 60 * 1_000;
 /// Interval at which the progress is recorded if nothing else is, in milliseconds.
 const RECORD_INTERVAL: u64 = 60 * 60 * 1_000;
 
+/// Settings that contain rules, each with the time at which it was stored.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct RuleSettings(Vec<(SettingName, SettingValue, Millis)>);
+
+impl RuleSettings {
+    /// Compiles the active rules, which takes time. Rules that are not valid are left out.
+    pub(crate) fn compile(&self) -> Arc<[CompiledRule]> {
+        let rules = self.0.iter().filter(|(name, ..)| name.as_str() != DUPLICATES_SETTING);
+        let rules = rules.filter_map(|(_, value, stored)| {
+            let rule = Rule::read(value).ok().filter(|rule| rule.is_active)?;
+            CompiledRule::new(rule, *stored).ok()
+        });
+        rules.take(MAX_RULES).collect()
+    }
+}
+
 /// The rules of a user, and which articles they were applied to.
 #[derive(Debug, Default)]
 pub(crate) struct RuleProgress {
-    /// The settings from which the rules were compiled.
-    settings: Vec<(SettingName, SettingValue, Tick)>,
+    /// Settings from which the rules were compiled.
+    settings: RuleSettings,
     compiled: Arc<[CompiledRule]>,
     /// Time since which articles that the user has in another feed are hidden.
     duplicates_since: Option<Millis>,
@@ -35,29 +51,29 @@ pub(crate) struct RuleProgress {
 }
 
 impl RuleProgress {
-    /// The active rules of a state. Rules that are not valid are left out.
-    pub(crate) fn rules(&mut self, state: &ReaderState) -> Arc<[CompiledRule]> {
-        let settings: Vec<_> = state
-            .settings()
-            .filter(|(name, ..)| {
-                name.as_str().starts_with(RULE_PREFIX) || name.as_str() == DUPLICATES_SETTING
-            })
-            .map(|(name, value, tick)| (name.clone(), value.clone(), tick))
-            .collect();
-        if settings != self.settings {
-            let duplicates = settings.iter().find(|(name, ..)| name.as_str() == DUPLICATES_SETTING);
-            let duplicates = duplicates.filter(|(_, value, _)| value.json() == true);
-            self.duplicates_since = duplicates.map(|(_, _, tick)| tick.millis());
-            let rules = settings.iter().filter(|(name, ..)| name.as_str() != DUPLICATES_SETTING);
-            let rules = rules.filter_map(|(_, value, tick)| {
-                let rule = Rule::read(value).ok().filter(|rule| rule.is_active)?;
-                CompiledRule::new(rule, tick.millis()).ok()
-            });
-            self.compiled = rules.take(MAX_RULES).collect();
-            self.settings = settings;
-            self.feeds.clear();
-        }
+    /// The rules that are compiled.
+    pub(crate) fn rules(&self) -> Arc<[CompiledRule]> {
         Arc::clone(&self.compiled)
+    }
+
+    /// The settings of a state that contain rules, if they differ from those that are compiled.
+    pub(crate) fn changed(&self, state: &ReaderState) -> Option<RuleSettings> {
+        let settings = state.settings().filter(|(name, ..)| {
+            name.as_str().starts_with(RULE_PREFIX) || name.as_str() == DUPLICATES_SETTING
+        });
+        let settings =
+            settings.map(|(name, value, tick)| (name.clone(), value.clone(), tick.millis()));
+        let settings = RuleSettings(settings.collect());
+        (settings != self.settings).then_some(settings)
+    }
+
+    /// Takes over settings and the rules that were compiled from them.
+    pub(crate) fn set(&mut self, settings: RuleSettings, compiled: Arc<[CompiledRule]>) {
+        let is_choice = |name: &SettingName| name.as_str() == DUPLICATES_SETTING;
+        let duplicates = settings.0.iter().find(|(name, ..)| is_choice(name));
+        self.duplicates_since = duplicates.and_then(|(_, value, _)| millis(value));
+        (self.settings, self.compiled) = (settings, compiled);
+        self.feeds.clear();
     }
 
     /// Whether an article is hidden if the user has it in another feed.
@@ -83,16 +99,26 @@ impl RuleProgress {
         made.max(until.min(now).before(OVERLAP))
     }
 
-    /// Notes that articles were examined, in an application that began at a time. `feeds` are given if there are no further
-    /// ones. Returns whether the progress should be recorded even if there is nothing else to record.
+    /// Time up to which rules were applied in this process.
+    pub(crate) fn until(&self) -> Option<Millis> {
+        self.until
+    }
+
+    /// Forgets articles that are not listed again.
+    pub(crate) fn forget_up_to(&mut self, number: Option<ArticleNumber>) {
+        Arc::make_mut(&mut self.examined).retain(|examined| Some(*examined) > number);
+    }
+
+    /// Notes that articles were examined that arrived up to a time. `feeds` are given if there are no further articles. Returns whether
+    /// the progress should be recorded even if there is nothing else to record.
     pub(crate) fn note(
         &mut self,
         state: &ReaderState,
-        examined: BTreeSet<ArticleNumber>,
+        examined: &[ArticleNumber],
         until: Millis,
         feeds: Option<Vec<(FeedNumber, FeedFingerprint)>>,
     ) -> bool {
-        self.examined = Arc::new(examined);
+        Arc::make_mut(&mut self.examined).extend(examined);
         self.until = Some(until);
         self.feeds = feeds.unwrap_or_default();
         recorded(state).is_none_or(|recorded| until.get() > recorded.get() + RECORD_INTERVAL)
@@ -101,5 +127,10 @@ impl RuleProgress {
 
 /// Time up to which rules were applied, as the log has it.
 fn recorded(state: &ReaderState) -> Option<Millis> {
-    state.setting(PROGRESS_SETTING)?.json().as_u64().map(Millis::new)
+    state.setting(PROGRESS_SETTING).and_then(millis)
+}
+
+/// Time that a setting contains.
+fn millis(value: &SettingValue) -> Option<Millis> {
+    value.json().as_u64().map(Millis::new)
 }

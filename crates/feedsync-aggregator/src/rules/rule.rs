@@ -1,5 +1,6 @@
 //! A rule as data, and as the value of a setting.
 
+use feedsync_log::Millis;
 use feedsync_reading_state::{FeedAddress, SettingError, SettingValue, Tag};
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +24,7 @@ pub(crate) const RULE_PREFIX: &str = "rule/";
 /// Name of the setting with the time up to which rules were applied, in milliseconds.
 pub(crate) const PROGRESS_SETTING: &str = "rules-applied";
 
-/// Name of the setting whether articles that the user has in another feed are hidden.
+/// Name of the setting with the time, in milliseconds, since which articles are hidden that the user has in another feed.
 pub(crate) const DUPLICATES_SETTING: &str = "hide-duplicates";
 
 /// A rule: the articles that it concerns, and what happens to them.
@@ -39,6 +40,9 @@ pub struct Rule {
     pub actions: RuleActions,
     /// Whether the rule is applied.
     pub is_active: bool,
+    /// Time of the hub's clock from which on it is applied. Articles that arrived before are not concerned. `None` for the time of
+    /// its stamp.
+    pub since: Option<Millis>,
 }
 
 /// A part of an article.
@@ -132,6 +136,8 @@ struct Json {
     #[serde(default)]
     tags: Vec<Tag>,
     active: bool,
+    #[serde(default)]
+    since: Option<u64>,
 }
 
 impl Rule {
@@ -139,7 +145,7 @@ impl Rule {
     pub fn read(value: &SettingValue) -> Result<Self, RuleError> {
         let unknown = |error: &dyn std::fmt::Display| RuleError::Unknown(error.to_string());
         let json = serde_json::from_value(value.json()).map_err(|error| unknown(&error))?;
-        let Json { feed, part, words, expression, read, star, hide, tags, active } = json;
+        let Json { feed, part, words, expression, read, star, hide, tags, active, since } = json;
         let feed = feed.map(|feed| feed.parse()).transpose().map_err(|error| unknown(&error))?;
         let pattern = match (words, expression) {
             (Some(words), None) => RulePattern::Words(words),
@@ -147,12 +153,12 @@ impl Rule {
             _ => return Err(unknown(&"words or an expression, not both")),
         };
         let actions = RuleActions { read, star, hide, tags };
-        Ok(Self { feed, part, pattern, actions, is_active: active })
+        let since = since.map(Millis::new);
+        Ok(Self { feed, part, pattern, actions, is_active: active, since })
     }
 
-    /// The value of a setting for this rule, if the rule is valid.
-    pub fn value(&self) -> Result<SettingValue, RuleError> {
-        self.check()?;
+    /// The value of a setting for this rule.
+    pub(crate) fn value(&self) -> Result<SettingValue, RuleError> {
         let (words, expression) = match self.pattern.clone() {
             RulePattern::Words(words) => (Some(words), None),
             RulePattern::Expression(expression) => (None, Some(expression)),
@@ -163,6 +169,7 @@ impl Rule {
             "part": self.part, "read": read, "star": star, "hide": hide, "tags": tags, "active": self.is_active,
         });
         let members = [
+            ("since", self.since.map(|since| since.get().into())),
             ("feed", self.feed.as_ref().map(|feed| feed.as_str().into())),
             ("words", words.map(serde_json::Value::from)),
             ("expression", expression.map(serde_json::Value::from)),
@@ -177,6 +184,12 @@ impl Rule {
 
     /// Checks the rule.
     pub fn check(&self) -> Result<(), RuleError> {
+        self.check_bounds()?;
+        matcher::compile(&self.pattern).map(drop)
+    }
+
+    /// Checks all but the regular expression.
+    pub(super) fn check_bounds(&self) -> Result<(), RuleError> {
         match &self.pattern {
             RulePattern::Words(words) if words.len() > MAX_RULE_WORDS => {
                 return Err(RuleError::TooManyWords);
@@ -198,7 +211,6 @@ impl Rule {
             }
             RulePattern::Expression(_) => {}
         }
-        matcher::compile(&self.pattern)?;
         match self.actions == RuleActions::default() {
             true => Err(RuleError::NoAction),
             false => Ok(()),
@@ -213,7 +225,7 @@ mod tests {
 
     fn rule(pattern: RulePattern) -> Rule {
         let actions = RuleActions { hide: true, ..RuleActions::default() };
-        Rule { feed: None, part: RulePart::Any, pattern, actions, is_active: true }
+        Rule { feed: None, part: RulePart::Any, pattern, actions, is_active: true, since: None }
     }
 
     fn words(words: &[&str]) -> RulePattern {
@@ -234,6 +246,7 @@ mod tests {
                     tags: vec!["later".parse().unwrap()],
                 },
                 is_active: false,
+                since: Some(Millis::new(7)),
                 ..rule(RulePattern::Expression("^(a|b)+$".to_owned()))
             },
         ] {
@@ -245,7 +258,7 @@ mod tests {
     fn faults_are_named() {
         let long = "x".repeat(MAX_RULE_WORD_BYTES + 1);
         let many = vec!["x"; MAX_RULE_WORDS + 1];
-        let fault = |pattern| rule(pattern).value().unwrap_err();
+        let fault = |pattern| rule(pattern).check().unwrap_err();
         assert_eq!(fault(words(&[])), RuleError::NoPattern);
         assert_eq!(fault(words(&[" "])), RuleError::NoPattern);
         assert_eq!(fault(words(&many)), RuleError::TooManyWords);
@@ -258,9 +271,10 @@ mod tests {
             assert!(matches!(error, RuleError::Expression(_)), "{expression}: {error}");
         }
         let idle = Rule { actions: RuleActions::default(), ..rule(words(&["x"])) };
-        assert_eq!(idle.value(), Err(RuleError::NoAction));
+        assert_eq!(idle.check(), Err(RuleError::NoAction));
         let wide: Vec<_> = (0..MAX_RULE_WORDS).map(|n| format!("{n}{}", ".".repeat(100))).collect();
-        assert!(matches!(fault(RulePattern::Words(wide)), RuleError::TooLarge(_)));
+        let error = rule(RulePattern::Words(wide)).value().unwrap_err();
+        assert!(matches!(error, RuleError::TooLarge(_)), "{error}");
     }
 
     #[test]

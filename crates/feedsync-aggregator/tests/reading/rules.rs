@@ -16,7 +16,7 @@ const DAY: u64 = 24 * 3_600_000;
 
 fn rule(words: &[&str], actions: RuleActions) -> Rule {
     let pattern = RulePattern::Words(words.iter().map(|word| (*word).to_owned()).collect());
-    Rule { feed: None, part: RulePart::Any, pattern, actions, is_active: true }
+    Rule { feed: None, part: RulePart::Any, pattern, actions, is_active: true, since: None }
 }
 
 fn read() -> RuleActions {
@@ -98,7 +98,7 @@ async fn hidden_articles_are_in_no_list_and_return_when_they_are_unread() {
     assert_eq!(unread(&view), [2]);
     assert_eq!(names(&scene, &view, Stream::All).await, ["a", "b"]);
     assert_eq!(names(&scene, &view, Stream::Read).await, Vec::<String>::new());
-    let hidden: Vec<_> = view.hidden().collect();
+    let hidden: Vec<_> = view.left_out().collect();
     assert_eq!(hidden.len(), 2);
     assert!(hidden.iter().all(|number| view.feeds()[0].marks.is_left_out(*number)));
     let total = |view| {
@@ -198,7 +198,8 @@ async fn rules_are_changed_tried_stopped_and_removed() {
     assert_eq!(person.set_rule(Some(name.clone()), &stopped).await.unwrap(), Ok(name.clone()));
     let stored = person.rules().await.unwrap();
     assert_eq!(stored.len(), 1);
-    assert_eq!(stored[0].rule, Ok(stopped));
+    let since = Some(scene.now());
+    assert_eq!(stored[0].rule, Ok(Rule { since, ..stopped }));
     arrive(&scene, &["one", "two", "three", "one-2"]).await;
     assert_eq!(unread(&person.subscription_view().await.unwrap()), [4]);
     person.set_rule(Some(name.clone()), &elsewhere).await.unwrap().unwrap();
@@ -302,7 +303,7 @@ async fn an_article_of_several_feeds_is_shown_once() {
     scene.poll().await;
     let view = person.subscription_view().await.unwrap();
     assert_eq!(unread(&view), [2, 4]);
-    let hidden = scene.library.named(&view.hidden().collect::<Vec<_>>()).await.unwrap();
+    let hidden = scene.library.named(&view.left_out().collect::<Vec<_>>()).await.unwrap();
     assert_eq!(hidden.iter().map(|article| article.name.as_str()).collect::<Vec<_>>(), ["a"]);
 
     // An article is not hidden for the sake of one that a rule hid.
@@ -320,4 +321,63 @@ async fn an_article_of_several_feeds_is_shown_once() {
     assert_eq!(unread(&person.subscription_view().await.unwrap()), [2, 5]);
     person.set_hides_duplicates(false).await.unwrap();
     assert!(!person.hides_duplicates().await.unwrap());
+}
+
+/// A rule follows its feed to another address.
+#[tokio::test]
+async fn a_rule_concerns_a_feed_that_moved() {
+    let (scene, person) = scene_with(&["a"]).await;
+    let here = Rule { feed: Some(address(&scene)), ..rule(&["x"], read()) };
+    add(&person, &here).await;
+    let to: FeedAddress = scene.web.url("/moved").parse().unwrap();
+    person.act(&[(address(&scene), Action::FeedMoved { to: to.clone() })]).await.unwrap();
+    let view = person.subscription_view().await.unwrap();
+    assert_eq!(view.feeds()[0].subscription.address, to);
+    scene.web.feed("/moved", &[("a", AT), ("x-1", AT + 1)]);
+    scene.wait(DAY);
+    assert_eq!(scene.poll().await, 1);
+    let view = person.subscription_view().await.unwrap();
+    assert_eq!(names(&scene, &view, Stream::Read).await, ["x-1"]);
+    assert_eq!(person.try_rule(&here).await.unwrap().unwrap().matching.len(), 1);
+}
+
+/// The clock of another device does not decide when a rule begins.
+#[tokio::test]
+async fn a_device_with_a_fast_clock_does_not_delay_rules() {
+    let (scene, person) = scene_with(&["a"]).await;
+    let mut device = feedsync_reading_state::Replica::new(feedsync_log::Device::minted(7));
+    let name = feedsync_endpoint::reading_collection(None);
+    let log = feedsync_client::StoredLog::new(scene.endpoint.clone(), name, 1 << 30);
+    let star = Action::Star { article: "a".parse().unwrap() };
+    device.act(&address(&scene), &star, scene.now().after(30 * DAY));
+    feedsync_client::synchronise_reader(&mut device, &log, &|| 5).await.unwrap();
+    add(&person, &rule(&["x"], read())).await;
+    person.set_hides_duplicates(true).await.unwrap();
+    arrive(&scene, &["a", "x-1"]).await;
+    assert_eq!(unread(&person.subscription_view().await.unwrap()), [1]);
+}
+
+/// A user moves from one feed to another with the same articles: the articles of the new one are not hidden when it is added.
+#[tokio::test]
+async fn articles_of_a_feed_that_is_added_are_no_duplicates() {
+    let scene = Scene::new().await;
+    let person = scene.somebody().await;
+    let item = linked("1", "https://blog.example/1", "The first");
+    for path in ["/old", "/new"] {
+        publish_linked(&scene, path, std::slice::from_ref(&item));
+    }
+    person.set_hides_duplicates(true).await.unwrap();
+    scene.subscribe(&person, &["/old"]).await;
+    scene.wait(1_000);
+    scene.poll().await;
+    scene.wait(DAY);
+    scene.subscribe(&person, &["/new"]).await;
+    scene.poll().await;
+    assert_eq!(unread(&person.subscription_view().await.unwrap()), [1, 1]);
+    // A title and link that recur after more than a week are another article.
+    let again = linked("2", "https://blog.example/1", "The first");
+    publish_linked(&scene, "/new", &[item, again]);
+    scene.wait(30 * DAY);
+    scene.poll().await;
+    assert_eq!(unread(&person.subscription_view().await.unwrap()), [1, 2]);
 }

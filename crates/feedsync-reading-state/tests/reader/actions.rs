@@ -77,6 +77,23 @@ fn each_act_is_read() {
 }
 
 #[test]
+fn a_hidden_article_is_shown_again_by_a_later_mark_as_unread() {
+    let x = article("x");
+    let hide = Action::Hide { article: x.clone() };
+    let unread = Action::Unread { article: x.clone(), at: None };
+    let state = feed_state(&[(hide.clone(), "5.0@a")]);
+    assert!(state.is_hidden(&x) && !unread.is_included_in(&state));
+    for (when, is_hidden) in [("4.0@a", true), ("6.0@a", false)] {
+        let one = feed_state(&[(hide.clone(), "5.0@a"), (unread.clone(), when)]);
+        let other = feed_state(&[(unread.clone(), when), (hide.clone(), "5.0@a")]);
+        assert_eq!((one.is_hidden(&x), other.is_hidden(&x)), (is_hidden, is_hidden), "{when}");
+        assert_eq!(hide.is_included_in(&one), is_hidden);
+    }
+    let read = Action::Read { article: x.clone(), at: None };
+    assert!(feed_state(&[(hide, "5.0@a"), (read, "6.0@a")]).is_hidden(&x));
+}
+
+#[test]
 fn unknown_records_have_no_effect_and_are_preserved() {
     let long = format!(r#","title":"{}""#, "x".repeat(600));
     let deep = format!(r#","folder":[{}]"#, vec!["\"F\""; 17].join(","));

@@ -130,7 +130,7 @@ async fn carry_out(
         Request::Counters => {
             let feeds = reading.subscription_view.feeds().iter();
             miniflux::counters(feeds.map(|feed| {
-                let all = feed.kept.articles;
+                let all = feed.listed_articles();
                 (feed.number(), all.saturating_sub(feed.unread), feed.unread)
             }))
         }

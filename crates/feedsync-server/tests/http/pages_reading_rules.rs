@@ -46,7 +46,7 @@ async fn rules_are_applied_to_articles_that_arrive() {
     assert!(page.contains(description), "{page}");
     save(
         &anna,
-        &[("expression", "^rust \\d"), ("part", "any"), ("star", "on"), ("tags", "code, later")],
+        &[("expression", "^rust \\d"), ("part", "any"), ("star", "on"), ("tags", "code\r\nlater")],
     )
     .await;
     arrive(&room, &["spam now", "Rust 2 is here", "Other", "Cheap  PILLS"]).await;
@@ -63,6 +63,8 @@ async fn rules_are_applied_to_articles_that_arrive() {
     assert_eq!(room.unread("anna").await.len(), 3);
     let miniflux = room.told("anna", "miniflux/v1/entries").await;
     assert_eq!(miniflux["total"], 3, "{miniflux}");
+    let counters = room.told("anna", "miniflux/v1/feeds/counters").await;
+    assert_eq!((&counters["reads"]["1"], &counters["unreads"]["1"]), (&0.into(), &3.into()));
     // The page lists what was hidden, and an article that is unread again is in lists.
     let page = seen(&anna, RULES).await;
     assert!(page.contains("2 articles are hidden."), "{page}");
@@ -85,6 +87,13 @@ async fn rules_are_changed_stopped_deleted_and_restored() {
     assert!(form.contains(&format!("<option value=\"{FEED}\" selected>")), "{form}");
     let page = save(&anna, &[("name", &name), ("words", "ham"), ("read", "on")]).await;
     assert!(page.contains("<bdi>ham</bdi>") && !page.contains("spam"), "{page}");
+    // A rule keeps its feed after the subscription ended.
+    let elsewhere =
+        [("name", &*name), ("words", "ham"), ("read", "on"), ("feed", "https://gone.example/")];
+    save(&anna, &elsewhere).await;
+    let form = seen(&anna, &change).await;
+    assert!(form.contains("<option value=\"https://gone.example/\" selected>"), "{form}");
+    save(&anna, &[("name", &name), ("words", "ham"), ("read", "on")]).await;
     let next = done(&anna, RULES, &[("action", "stop"), ("name", &name)]).await;
     assert!(seen(&anna, &next).await.contains("stopped</span>"));
     arrive(&room, &["ham 1"]).await;
@@ -180,7 +189,7 @@ async fn append(room: &Newsroom, line: &str) {
     let mut replica = feedsync_reading_state::Replica::new("phone".parse().unwrap());
     let mut state = feedsync_reading_state::ReaderState::default();
     state.apply(&record);
-    replica.set_log("the log".to_owned());
+    replica.set_log("reading-anna".to_owned());
     replica.merge_state(state);
     feedsync_client::synchronise_reader(&mut replica, &log, &|| 7).await.unwrap();
 }

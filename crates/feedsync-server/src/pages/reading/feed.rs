@@ -161,7 +161,7 @@ async fn shown(
         address: subscription.address.as_str().to_owned(),
         site: kept.head.site.clone().filter(|site| is_web(site)),
         description: kept.head.description.as_ref().map(|text| short(text, 400)),
-        articles: kept.articles,
+        articles: feed.listed_articles(),
         unread: feed.unread,
         checked: kept.state.checked.map(time),
         due: time(kept.state.due),

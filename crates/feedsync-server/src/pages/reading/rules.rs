@@ -124,7 +124,7 @@ impl Draft {
             read: form.has("read"),
             star: form.has("star"),
             hide: form.has("hide"),
-            tags: form.text("tags").to_owned(),
+            tags: form.lines("tags"),
             is_active: form.has("active"),
             ..Self::default()
         }
@@ -146,7 +146,7 @@ impl Draft {
             read: *read,
             star: *star,
             hide: *hide,
-            tags: tags.join(", "),
+            tags: tags.join("\n"),
             is_active: rule.is_active,
             ..Self::default()
         }
@@ -166,7 +166,7 @@ impl Draft {
             (true, false) => RulePattern::Expression(self.expression.clone()),
             _ => RulePattern::Words(words),
         };
-        let tags = self.tags.split(',').map(str::trim).filter(|tag| !tag.is_empty());
+        let tags = self.tags.lines().map(str::trim).filter(|tag| !tag.is_empty());
         let tags = tags.map(|tag| tag.parse::<Tag>().map_err(sentence));
         let tags = tags.collect::<Result<Vec<_>, _>>()?;
         let (read, star, hide) = (self.read, self.star, self.hide);
@@ -176,6 +176,7 @@ impl Draft {
             pattern,
             actions: RuleActions { read, star, hide, tags },
             is_active: self.is_active,
+            since: None,
         };
         rule.check().map(|()| rule).map_err(sentence)
     }
@@ -308,14 +309,18 @@ async fn shown(
     let frame = Frame::of(hub, call).await?;
     let rules = reading.person.rules().await.map_err(Refusal::from)?;
     let page_address = address(&frame.root);
-    let mut hidden: Vec<_> = reading.subscription_view.hidden().collect();
+    let mut hidden: Vec<_> = reading.subscription_view.left_out().collect();
     let hidden_count = hidden.len();
     hidden.sort_unstable_by(|one, other| other.cmp(one));
     hidden.truncate(MAX_HIDDEN);
-    let feeds = reading.subscription_view.feeds().iter();
     let feed = |feed: &feedsync_aggregator::FeedView| {
         (feed.subscription.address.to_string(), short(feed.title(), 120))
     };
+    let mut feeds: Vec<_> = reading.subscription_view.feeds().iter().map(feed).collect();
+    // A rule keeps its feed when it is saved again, also if the feed is not subscribed to.
+    if !draft.feed.is_empty() && feeds.iter().all(|(address, _)| *address != draft.feed) {
+        feeds.push((draft.feed.clone(), format!("{} (not subscribed)", short(&draft.feed, 120))));
+    }
     let rows = rules.into_iter().map(|rule| {
         let name = rule.name.to_string();
         Row {
@@ -338,7 +343,7 @@ async fn shown(
         },
         rows: rows.collect(),
         parts: PARTS.iter().map(|(value, _, name)| (*value, *name)).collect(),
-        feeds: feeds.map(feed).collect(),
+        feeds,
         hides_duplicates: reading.person.hides_duplicates().await.map_err(Refusal::from)?,
         hidden_count,
         hidden: links(&reading, &frame.root, hidden).await?,
