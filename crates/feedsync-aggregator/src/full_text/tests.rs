@@ -72,3 +72,27 @@ fn deep_pages_are_flattened_and_keep_their_text() {
     let html = html(&page);
     assert!(html.contains("like no other"), "{html}");
 }
+
+#[test]
+fn bars_of_links_around_the_text_go_and_lists_of_links_stay() {
+    let bar = "<p><a href=/1>Previous</a> | <a href=/2>Next</a></p>";
+    let list: String = (0..20)
+        .map(|number| format!("<li><a href=/{number}>A story about the river {number}</a></li>"))
+        .collect();
+    let page =
+        format!("<title>A</title><body><div>{bar}{TEXT}{TEXT}<ul>{list}</ul></div><hr>{bar}");
+    let text = feedsync_formats::plain_text(&html(&page));
+    assert!(!text.contains("Previous") && text.contains("river 19"), "{text}");
+    let picture = format!("<title>A</title><div><p><a href=/1><img src=a.png></a></p>{TEXT}{TEXT}");
+    assert!(html(&picture).contains("a.png"));
+}
+
+#[test]
+fn short_invitations_go_and_long_texts_with_such_a_name_stay() {
+    let page = format!(
+        "<title>A</title><article>{TEXT}<div class=newsletter-box><p>Get our letter, every Friday.</p></div>\
+         <div class=how-to-subscribe>{TEXT}{TEXT}{TEXT}</div></article>"
+    );
+    let text = feedsync_formats::plain_text(&html(&page));
+    assert!(!text.contains("every Friday") && text.matches("least of all").count() == 4, "{text}");
+}
