@@ -156,7 +156,7 @@ async fn documents_without_an_article_and_refused_addresses_are_named() {
         (site.url("/large"), "larger than 5 MiB"),
         (site.url("/packed"), "larger than 5 MiB"),
         (site.url("/endless"), "leads to video/mp4, not to a web page"),
-        (site.url("/empty"), "no text of an article was found"),
+        (site.url("/empty"), "text of an article was found"),
         (site.url("/missing"), "the server answered 404"),
         (site.url("/redirect"), "is not a public address"),
         (secret, "is not a public address"),
