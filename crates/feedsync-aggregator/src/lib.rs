@@ -10,6 +10,7 @@ pub mod html;
 mod library;
 mod polling;
 mod reading;
+mod rules;
 
 pub use full_text::{ExtractError, MAX_PAGE_BYTES, extract};
 pub use library::*;
@@ -19,6 +20,10 @@ pub use polling::{
     PictureError, Pictures, WebFinder, raster_type,
 };
 pub use reading::*;
+pub use rules::{
+    MAX_EXPRESSION_BYTES, MAX_RULE_WORD_BYTES, MAX_RULE_WORDS, MAX_RULES, Rule, RuleActions,
+    RuleError, RulePart, RulePattern,
+};
 
 /// Newsreading of a hub: the reading of all users, and the schedule of their feeds.
 #[derive(Clone)]

@@ -76,6 +76,16 @@ pub enum Action {
         /// The article.
         article: ArticleId,
     },
+    /// `hide`: the article is left out of lists, and counts as read.
+    Hide {
+        /// The article.
+        article: ArticleId,
+    },
+    /// `unhide`
+    Unhide {
+        /// The article.
+        article: ArticleId,
+    },
     /// `tag`
     Tag {
         /// The article.
@@ -142,6 +152,8 @@ impl Action {
             }
             Self::Star { article } => ("star", Some(article)),
             Self::Unstar { article } => ("unstar", Some(article)),
+            Self::Hide { article } => ("hide", Some(article)),
+            Self::Unhide { article } => ("unhide", Some(article)),
             Self::Tag { article, tag } => {
                 detail("tag", tag.as_str().into());
                 ("tag", Some(article))
@@ -195,6 +207,8 @@ impl Action {
             Self::ReadUpTo { at } => return FeedState::of_up_to(UpTo { at, stamp }),
             Self::Star { article } => return starred(article, true, stamp),
             Self::Unstar { article } => return starred(article, false, stamp),
+            Self::Hide { article } => return hidden(article, true, stamp),
+            Self::Unhide { article } => return hidden(article, false, stamp),
             Self::Read { article, at } => return marked_read(article, at, true, stamp),
             Self::Unread { article, at } => return marked_read(article, at, false, stamp),
             Self::Tag { article, tag } => return tagged(article, tag, true, stamp),
@@ -227,6 +241,8 @@ impl Action {
             }
             Self::Star { article } => state.is_starred(article),
             Self::Unstar { article } => !state.is_starred(article),
+            Self::Hide { article } => state.is_hidden(article),
+            Self::Unhide { article } => !state.is_hidden(article),
             Self::Tag { article, tag } => state.tags(article).any(|known| known == tag),
             Self::Untag { article, tag } => state.tags(article).all(|known| known != tag),
         }
@@ -263,6 +279,8 @@ fn of_article(act: &str, article: ArticleId, details: &Map<String, Value>) -> Op
         "unread" => Action::Unread { article, at: optional(details, "at", millis)? },
         "star" => Action::Star { article },
         "unstar" => Action::Unstar { article },
+        "hide" => Action::Hide { article },
+        "unhide" => Action::Unhide { article },
         "tag" => Action::Tag { article, tag: tag()? },
         "untag" => Action::Untag { article, tag: tag()? },
         _ => return None,
@@ -303,6 +321,11 @@ fn marked_read(article: ArticleId, at: Option<Millis>, value: bool, stamp: Stamp
 fn starred(article: ArticleId, value: bool, stamp: Stamp) -> FeedState {
     let starred = Some(Register { value, stamp });
     FeedState::of_article(article, Marks { starred, ..Marks::default() })
+}
+
+fn hidden(article: ArticleId, value: bool, stamp: Stamp) -> FeedState {
+    let hidden = Some(Register { value, stamp });
+    FeedState::of_article(article, Marks { hidden, ..Marks::default() })
 }
 
 fn tagged(article: ArticleId, tag: Tag, value: bool, stamp: Stamp) -> FeedState {

@@ -27,6 +27,7 @@ impl ReaderState {
             let actions = state.actions_missing_in(known);
             changes.extend(actions.map(|(action, stamp)| action.change(feed, stamp)));
         }
+        changes.extend(self.settings.changes_missing_in(&other.settings));
         changes.sort_by(|one, other| one.stamp.cmp(&other.stamp));
         changes
     }
@@ -124,6 +125,14 @@ fn marks_missing_in(
         let article = article();
         let action =
             if register.value { Action::Star { article } } else { Action::Unstar { article } };
+        found.push((action, register.stamp.clone()));
+    }
+    if let Some(register) = &marks.hidden
+        && would_change(register, known.and_then(|known| known.hidden.as_ref()))
+    {
+        let article = article();
+        let action =
+            if register.value { Action::Hide { article } } else { Action::Unhide { article } };
         found.push((action, register.stamp.clone()));
     }
     for (tag, register) in &marks.tags {

@@ -131,12 +131,23 @@ impl FeedState {
 
     /// Whether an article is starred.
     pub fn is_starred(&self, article: &ArticleId) -> bool {
-        self.articles.get(article).is_some_and(is_starred)
+        self.articles.get(article).is_some_and(|marks| is_set(&marks.starred))
+    }
+
+    /// Whether an article is hidden: left out of lists, and counted as read.
+    pub fn is_hidden(&self, article: &ArticleId) -> bool {
+        self.articles.get(article).is_some_and(|marks| is_set(&marks.hidden))
+    }
+
+    /// Whether an article has a mark of its own, of whatever kind, also one that was taken back.
+    pub fn has_marks(&self, article: &ArticleId) -> bool {
+        self.articles.contains_key(article)
     }
 
     /// All starred articles.
     pub fn starred(&self) -> impl Iterator<Item = &ArticleId> {
-        self.articles.iter().filter(|(_, marks)| is_starred(marks)).map(|(article, _)| article)
+        let starred = self.articles.iter().filter(|(_, marks)| is_set(&marks.starred));
+        starred.map(|(article, _)| article)
     }
 
     /// The tags of an article.
@@ -197,8 +208,8 @@ impl FeedState {
     }
 }
 
-fn is_starred(marks: &Marks) -> bool {
-    marks.starred.as_ref().is_some_and(|register| register.value)
+fn is_set(flag: &Option<Register<bool>>) -> bool {
+    flag.as_ref().is_some_and(|register| register.value)
 }
 
 fn set_tags(marks: &Marks) -> impl Iterator<Item = &Tag> {

@@ -48,6 +48,7 @@ use document_article::DocumentArticle;
 use hashes::ArticleHashes;
 use naming::Names;
 
+pub use address::comparable_address;
 pub use identification_state::{
     IdentificationState, IdentificationStateError, MAX_REMEMBERED_ARTICLES,
 };

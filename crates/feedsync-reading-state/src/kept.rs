@@ -94,7 +94,7 @@ impl PreservedChanges {
 }
 
 /// A change as one line, in the form of a record without an id.
-fn line(change: &Change) -> String {
+pub(crate) fn line(change: &Change) -> String {
     let mut object = change.details.clone();
     object.insert("v".to_owned(), feedsync_log::VERSION.into());
     object.insert("ts".to_owned(), change.stamp.to_string().into());

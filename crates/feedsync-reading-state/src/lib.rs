@@ -1,4 +1,4 @@
-//! A user's reading state: subscriptions, and marks on articles (LR1, LR2, LR5).
+//! A user's reading state: subscriptions, marks on articles, and settings (LR1, LR2, LR5).
 //!
 //! The whole state is one value, [`ReaderState`]. Two states join into one that holds the changes of both
 //! (LR15). Joining is commutative, associative and idempotent. Changes may therefore arrive by any transport,
@@ -32,6 +32,7 @@ mod opml;
 mod position;
 mod register;
 mod replica;
+mod setting;
 mod snapshot;
 mod state;
 mod up_to;
@@ -47,7 +48,8 @@ pub use document::{
 };
 pub use feed::FeedState;
 pub use identify::{
-    IdentificationState, IdentificationStateError, MAX_REMEMBERED_ARTICLES, identify,
+    IdentificationState, IdentificationStateError, MAX_REMEMBERED_ARTICLES, comparable_address,
+    identify,
 };
 pub use kept::{MAX_PRESERVED_CHANGE_BYTES, MAX_PRESERVED_CHANGES};
 pub use mark_lines::{MAX_MARK_LINES, MarkLinesError};
@@ -56,6 +58,10 @@ pub use names::{Folder, FolderName, MAX_FOLDER_DEPTH, MAX_NAME_BYTES, NameError,
 pub use opml::{ImportPolicy, ListedFeed, RefusedFeed, SubscriptionList};
 pub use position::{Position, PositionError};
 pub use replica::{Compaction, Replica, ReplicaError};
+pub use setting::{
+    MAX_SETTING_NAME_BYTES, MAX_SETTING_VALUE_BYTES, MAX_SETTINGS, SettingError, SettingName,
+    SettingValue,
+};
 pub use snapshot::{MAX_SNAPSHOT_BYTES, Snapshot, SnapshotError, SnapshotFault};
 pub use state::ReaderState;
 pub use up_to::UpTo;

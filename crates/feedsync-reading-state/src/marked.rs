@@ -18,6 +18,8 @@ pub struct MarkedArticle<'a> {
     pub is_read: Option<bool>,
     /// Whether it is starred.
     pub is_starred: bool,
+    /// Whether it is hidden.
+    pub is_hidden: bool,
     /// Its tags.
     pub tags: Vec<&'a Tag>,
 }
@@ -27,8 +29,10 @@ impl FeedState {
     /// included.
     pub fn articles(&self) -> impl Iterator<Item = MarkedArticle<'_>> {
         let articles = self.articles.iter().map(|(article, marks)| self.shown(article, marks));
-        articles
-            .filter(|shown| shown.is_read.is_some() || shown.is_starred || !shown.tags.is_empty())
+        articles.filter(|shown| {
+            let is_marked = shown.is_starred || shown.is_hidden || !shown.tags.is_empty();
+            is_marked || shown.is_read.is_some()
+        })
     }
 
     fn shown<'a>(&'a self, article: &'a ArticleId, marks: &Marks) -> MarkedArticle<'a> {
@@ -38,6 +42,7 @@ impl FeedState {
             published,
             is_read: self.last_read(article, published).map(|(is_read, _)| is_read),
             is_starred: self.is_starred(article),
+            is_hidden: self.is_hidden(article),
             tags: self.tags(article).collect(),
         }
     }

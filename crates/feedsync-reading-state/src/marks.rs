@@ -15,18 +15,22 @@ pub(crate) struct Marks {
     pub(crate) read: BTreeMap<Option<Millis>, Register<bool>>,
     /// Whether it is starred.
     pub(crate) starred: Option<Register<bool>>,
+    /// Whether it is hidden.
+    pub(crate) hidden: Option<Register<bool>>,
     /// Each tag that was ever set, and whether it is still set.
     pub(crate) tags: BTreeMap<Tag, Register<bool>>,
 }
 
 impl Marks {
     pub(crate) fn is_empty(&self) -> bool {
-        self.read.is_empty() && self.starred.is_none() && self.tags.is_empty()
+        let Self { read, starred, hidden, tags } = self;
+        read.is_empty() && starred.is_none() && hidden.is_none() && tags.is_empty()
     }
 
     /// Joins marks that no mark up to a date covers; returns whether these changed.
     pub(crate) fn join(&mut self, others: Self) -> bool {
         let mut is_changed = join(&mut self.starred, others.starred);
+        is_changed |= join(&mut self.hidden, others.hidden);
         is_changed |= join_all(&mut self.read, others.read);
         is_changed | join_all(&mut self.tags, others.tags)
     }
@@ -46,7 +50,8 @@ impl Marks {
     pub(crate) fn stamps(&self) -> impl Iterator<Item = &Stamp> {
         let read = self.read.values().map(|register| &register.stamp);
         let tags = self.tags.values().map(|register| &register.stamp);
-        read.chain(self.starred.as_ref().map(|register| &register.stamp)).chain(tags)
+        let flags = [&self.starred, &self.hidden].into_iter().flatten();
+        read.chain(flags.map(|register| &register.stamp)).chain(tags)
     }
 }
 

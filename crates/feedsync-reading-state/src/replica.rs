@@ -22,6 +22,7 @@ use feedsync_log::{
 use crate::action::Action;
 use crate::address::FeedAddress;
 use crate::change::Change;
+use crate::setting::{SettingName, SettingValue};
 use crate::snapshot::{Snapshot, SnapshotError};
 use crate::state::ReaderState;
 use outbox::Outbox;
@@ -143,6 +144,18 @@ impl Replica {
         let feed = view.as_ref().map_or(feed, |view| view.address(feed)).clone();
         let stamp = Stamp { tick: self.clock.tick(now), device: self.device.clone() };
         let change = action.change(&feed, stamp);
+        self.state.apply_change(&change);
+        self.record(change);
+        true
+    }
+
+    /// Sets a setting, or removes it without a value. Returns `false` if nothing changes.
+    pub fn set(&mut self, name: &SettingName, value: Option<&SettingValue>, now: Millis) -> bool {
+        if self.state.setting(name.as_str()) == value {
+            return false;
+        }
+        let stamp = Stamp { tick: self.clock.tick(now), device: self.device.clone() };
+        let change = name.change(value, stamp);
         self.state.apply_change(&change);
         self.record(change);
         true

@@ -5,17 +5,18 @@
 //! {"feed":"https://example.org/feed","subscribed":[true,"1000.0@laptop"],"v":1}
 //! ```
 //!
-//! After the header come the documents of the feeds, in the order of their addresses. Then come the preserved
-//! changes that are not understood, in the order of their stamps. The header states the numbers of both, so
-//! that a truncated snapshot is detected. `log` states the part of a log that the snapshot replaces, if any.
+//! After the header come the documents of the feeds, in the order of their addresses. Then come other changes: the
+//! settings in the order of their names, and the preserved changes that are not understood, in the order of their
+//! stamps. A version that does not know settings preserves their changes. The header states the numbers of documents
+//! and of changes, so that a truncated snapshot is detected. `log` states the part of a log that the snapshot replaces, if any.
 
 use feedsync_log::SnapshotCoverage;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::change::Change;
 use crate::document::{DOCUMENT_VERSION, DocumentError, read_document, write_document};
 use crate::kept;
+use crate::setting::Settings;
 use crate::state::ReaderState;
 
 /// Maximum size of a snapshot that is read, in bytes.
@@ -102,16 +103,18 @@ impl Snapshot {
     pub fn lines(&self) -> impl Iterator<Item = String> {
         let header = Header {
             feeds: self.state.feeds.len() as u64,
-            kept: self.state.kept.len() as u64,
+            kept: (self.state.settings.len() + self.state.kept.len()) as u64,
             log: self.covers.clone(),
         };
         let mut object = Map::new();
         object.insert("v".to_owned(), DOCUMENT_VERSION.into());
         object.insert("snapshot".to_owned(), serde_json::to_value(header).unwrap_or_default());
         let documents = self.state.feeds().map(|(feed, state)| write_document(feed, state));
+        let settings = self.state.settings.changes();
+        let settings = settings.map(|change| kept::line(&change));
         let kept = self.state.kept.lines().map(str::to_owned);
         let header = std::iter::once(Value::Object(object).to_string());
-        header.chain(documents).chain(kept).map(|line| line + "\n")
+        header.chain(documents).chain(settings).chain(kept).map(|line| line + "\n")
     }
 
     /// Reads a complete snapshot, or fails. Changes that an earlier version preserved without understanding
@@ -166,12 +169,12 @@ fn take_in(state: &mut ReaderState, line: &[u8], is_document: bool) -> Result<()
         state.join_feed(feed, document);
         return Ok(());
     }
-    match kept::read(text).as_ref().and_then(Change::delta) {
-        Some((feed, delta)) => {
-            state.join_feed(feed, delta);
-        }
-        None if state.kept.preserve_line(text) => {}
-        None => return Err(SnapshotFault::Change),
+    let change = kept::read(text).ok_or(SnapshotFault::Change)?;
+    if change.delta().is_some() || Settings::of(&change).is_some() {
+        state.apply_change(&change);
+    } else {
+        // The text of a change that is not understood stays as it is.
+        state.kept.preserve_line(text);
     }
     Ok(())
 }

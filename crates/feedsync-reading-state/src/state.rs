@@ -10,8 +10,9 @@ use crate::article::ArticleId;
 use crate::change::Change;
 use crate::feed::FeedState;
 use crate::kept::PreservedChanges;
+use crate::setting::{SettingName, SettingValue, Settings};
 
-/// The states of all feeds, and preserved changes that this version does not understand.
+/// The states of all feeds, settings, and preserved changes that this version does not understand.
 ///
 /// ```
 /// # use feedsync_log::{Line, Record};
@@ -33,6 +34,7 @@ use crate::kept::PreservedChanges;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReaderState {
     pub(crate) feeds: BTreeMap<FeedAddress, FeedState>,
+    pub(crate) settings: Settings,
     pub(crate) kept: PreservedChanges,
 }
 
@@ -53,13 +55,16 @@ impl ReaderState {
     pub fn apply_change(&mut self, change: &Change) -> bool {
         match change.delta() {
             Some((feed, state)) => self.join_feed(feed, state),
-            None => self.kept.preserve(change),
+            None => match Settings::of(change) {
+                Some(settings) => self.settings.join(settings),
+                None => self.kept.preserve(change),
+            },
         }
     }
 
     /// Joins another state; returns whether this one changed.
     pub fn join(&mut self, other: Self) -> bool {
-        let mut is_changed = self.kept.join(other.kept);
+        let mut is_changed = self.kept.join(other.kept) | self.settings.join(other.settings);
         for (feed, state) in other.feeds {
             is_changed |= self.join_feed(feed, state);
         }
@@ -93,7 +98,19 @@ impl ReaderState {
     /// Whether this state includes the effect of a record, or preserves it without understanding it.
     pub(crate) fn includes(&self, record: &Record) -> bool {
         let change = Change::from(record);
-        change.delta().is_some() || self.kept.includes(&change)
+        change.delta().is_some()
+            || Settings::of(&change).is_some_and(|setting| self.settings.includes(&setting))
+            || self.kept.includes(&change)
+    }
+
+    /// Value of a setting, if it is set.
+    pub fn setting(&self, name: &str) -> Option<&SettingValue> {
+        self.settings.get(name).map(|(value, _)| value)
+    }
+
+    /// All settings that are set, in the order of their names, each with the time at which it was set.
+    pub fn settings(&self) -> impl Iterator<Item = (&SettingName, &SettingValue, Tick)> {
+        self.settings.iter()
     }
 
     /// All feeds that have a state, in the order of their addresses.
@@ -103,7 +120,7 @@ impl ReaderState {
 
     /// Whether the state is empty.
     pub fn is_empty(&self) -> bool {
-        self.feeds.is_empty() && self.kept.is_empty()
+        self.feeds.is_empty() && self.settings.is_empty() && self.kept.is_empty()
     }
 
     /// Number of preserved changes that this version does not understand.
@@ -122,6 +139,7 @@ impl ReaderState {
     /// The latest tick in the state; a replica that joins the state makes only later ones.
     pub fn latest(&self) -> Option<Tick> {
         let kept = self.kept.latest().map(|stamp| stamp.tick);
-        self.feeds.values().map(FeedState::latest).max().flatten().max(kept)
+        let feeds = self.feeds.values().map(FeedState::latest).max().flatten();
+        feeds.max(kept).max(self.settings.latest())
     }
 }

@@ -221,6 +221,11 @@ pub(crate) fn table() -> Vec<Route> {
             &[(Method::GET, SignedIn)],
         ),
         route(
+            "/pages/reading/rules",
+            get(pages::reading::rules::read).post(pages::reading::rules::change),
+            &[(Method::GET, SignedIn), (Method::POST, SignedIn)],
+        ),
+        route(
             "/pages/reading/transfer",
             get(pages::reading::transfer::read).post(pages::reading::transfer::merge_state),
             &[(Method::GET, SignedIn), (Method::POST, SignedIn)],

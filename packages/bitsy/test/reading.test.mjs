@@ -50,11 +50,23 @@ for (const kind of KINDS) {
       server.close();
     });
 
+    test("a rule is tried and saved", async () => {
+      await page.goto(reading("/rules"));
+      await page.type("#words", "Spam");
+      await page.click("#hide");
+      const press = (action) => Promise.all([page.waitForNavigation(), page.click(`#rule button[value=${action}]`)]);
+      await press("try");
+      await says(page, "None of the newest");
+      await press("save");
+      await says(page, "The rule was saved.");
+    });
+
     test("no page has a serious finding of axe, in light and dark colours", async () => {
       for (const theme of ["light", "dark"]) {
         await page.evaluate((theme) => localStorage.setItem("feedsync-appearance", JSON.stringify({ theme, size: "larger", width: "wide" })), theme);
         for (const [what, path] of Object.entries({
-          subscriptions: "", list: "/articles", all: "/articles?show=all", article: "/articles/1", feed: "/feeds/1", transfer: "/transfer", offline: "/offline",
+          subscriptions: "", list: "/articles", all: "/articles?show=all", article: "/articles/1", feed: "/feeds/1", rules: "/rules", faults: "?show=faults",
+          transfer: "/transfer", offline: "/offline",
         })) {
           await page.goto(reading(path));
           assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).colorScheme), theme);

@@ -35,6 +35,15 @@ pub struct StoredFeed {
     pub newest: Option<Millis>,
 }
 
+/// Properties of a feed that change with its stored articles.
+pub(crate) type FeedFingerprint = (u64, Option<Millis>, Option<Millis>);
+
+impl StoredFeed {
+    pub(crate) fn fingerprint(&self) -> FeedFingerprint {
+        (self.articles, self.newest, self.state.changed)
+    }
+}
+
 /// A feed that is claimed for polling by one caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DueFeed {

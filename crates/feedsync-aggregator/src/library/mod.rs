@@ -30,6 +30,7 @@ pub use article::{
 };
 pub use contract::Library;
 pub use error::LibraryError;
+pub(crate) use feed::FeedFingerprint;
 pub use feed::{DueFeed, FeedHead, MAX_CLAIM, MAX_HOLD, MAX_PAUSE, PollState, StoredFeed};
 pub use icon::{Icon, MAX_ICON_BYTES, Origin, StoredIcon};
 pub use listing::{

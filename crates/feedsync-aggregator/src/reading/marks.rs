@@ -18,6 +18,7 @@ pub struct FeedMarks {
     /// Articles with marks of their own.
     exceptions: HashMap<ArticleNumber, Exception>,
     starred: BTreeSet<ArticleNumber>,
+    hidden: BTreeSet<ArticleNumber>,
     tags: BTreeMap<ArticleNumber, BTreeSet<Tag>>,
 }
 
@@ -47,12 +48,16 @@ impl FeedMarks {
         }
         for NamedArticle { name, listed } in library.numbered(feed, &names).await? {
             let number = listed.number;
-            let is_read = state.is_read(&name, Some(listed.sort_date));
+            let is_hidden = state.is_hidden(&name);
+            let is_read = is_hidden || state.is_read(&name, Some(listed.sort_date));
             let changed = state.changed(&name, Some(listed.sort_date)).map(Tick::millis);
             let (sort_date, changed) = (listed.sort_date, changed.unwrap_or_default());
             marks.exceptions.insert(number, Exception { is_read, sort_date, changed });
             if state.is_starred(&name) {
                 marks.starred.insert(number);
+            }
+            if is_hidden {
+                marks.hidden.insert(number);
             }
             let tags: BTreeSet<_> = state.tags(&name).cloned().collect();
             if !tags.is_empty() {
@@ -101,6 +106,16 @@ impl FeedMarks {
     /// Whether an article is starred.
     pub fn is_starred(&self, number: ArticleNumber) -> bool {
         self.starred.contains(&number)
+    }
+
+    /// Whether an article is left out of lists: it is hidden, and neither starred nor tagged.
+    pub fn is_left_out(&self, number: ArticleNumber) -> bool {
+        self.hidden.contains(&number) && !self.is_starred_or_tagged(number)
+    }
+
+    /// Hidden articles.
+    pub fn hidden(&self) -> impl Iterator<Item = ArticleNumber> {
+        self.hidden.iter().copied()
     }
 
     /// Whether an article is starred or tagged.

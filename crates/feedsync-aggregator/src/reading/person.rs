@@ -23,6 +23,7 @@ use tokio::sync::{Mutex, Notify, Semaphore, SemaphorePermit};
 use crate::reading::marks::FeedMarks;
 use crate::reading::subscription_view::{FeedView, SubscriptionView};
 use crate::reading::undo::UndoableActions;
+use crate::rules::RuleProgress;
 
 /// Maximum number of remembered empty folders.
 const MAX_CREATED_FOLDERS: usize = 1_000;
@@ -81,7 +82,8 @@ pub(super) struct LoadedReading {
     pub(super) replica: Replica,
     /// Position of the log at the last read.
     place: Option<LogPosition>,
-    subscription_view: Arc<SubscriptionView>,
+    pub(super) subscription_view: Arc<SubscriptionView>,
+    pub(super) rules: RuleProgress,
 }
 
 impl Person {
@@ -98,6 +100,7 @@ impl Person {
             replica: Replica::new(Device::minted(endpoint.environment().random())),
             place: None,
             subscription_view: Arc::default(),
+            rules: RuleProgress::default(),
         };
         let (loaded, created_folders) = (Mutex::new(loaded), std::sync::Mutex::default());
         let [finds, pictures] = [MAX_FINDS, MAX_PICTURES].map(Semaphore::new);
@@ -151,11 +154,15 @@ impl Person {
         self.created_folders.lock().unwrap_or_else(PoisonError::into_inner).remove(folder);
     }
 
-    /// Returns the current subscriptions and marks.
+    /// Returns the current subscriptions and marks. Rules are applied to new articles first.
     pub async fn subscription_view(&self) -> Result<Arc<SubscriptionView>, ReadingError> {
         let mut loaded = self.loaded.lock().await;
         self.catch_up(&mut loaded).await?;
-        self.rebuild_view(&mut loaded).await
+        let subscription_view = self.rebuild_view(&mut loaded).await?;
+        match self.apply_rules(&mut loaded).await? {
+            true => self.rebuild_view(&mut loaded).await,
+            false => Ok(subscription_view),
+        }
     }
 
     /// Performs actions on feeds or their articles; returns the number of actions that changed something. They
@@ -226,6 +233,9 @@ impl Person {
             // The log has no record of reading an article that is already read.
             self.undoable_actions().remove_articles(articles);
         }
+        if !is_read {
+            self.unhide(articles).await?;
+        }
         self.each(articles, |article| {
             let (name, at) = (article.name.clone(), Some(article.listed.sort_date));
             match is_read {
@@ -284,7 +294,7 @@ impl Person {
         self.act(&actions).await
     }
 
-    async fn each(
+    pub(super) async fn each(
         &self,
         articles: &[ArticleNumber],
         action: impl Fn(&NamedArticle) -> Action,
@@ -380,7 +390,7 @@ impl Person {
         known: Option<&FeedView>,
     ) -> Result<FeedView, LibraryError> {
         let same = known.filter(|known| {
-            fingerprint(&known.kept) == fingerprint(&kept) && *known.state == *state
+            known.kept.fingerprint() == kept.fingerprint() && *known.state == *state
         });
         if let Some(known) = same {
             return Ok(FeedView { subscription, kept, ..known.clone() });
@@ -399,9 +409,4 @@ impl Person {
 /// Whether a feed has starred or tagged articles.
 fn is_starred_or_tagged(state: &FeedState) -> bool {
     state.starred().next().is_some() || state.tagged().next().is_some()
-}
-
-/// Properties of a feed that change with its stored articles.
-fn fingerprint(feed: &StoredFeed) -> (u64, Option<Millis>, Option<Millis>) {
-    (feed.articles, feed.newest, feed.state.changed)
 }

@@ -318,11 +318,13 @@ impl ResolvedSelection {
             Condition::Read(is_read) => Some(*is_read),
             _ => None,
         });
-        let has_more = !not.is_empty() || changed != Span::default();
+        let hides = subscription_view.hidden().next().is_some();
+        let has_more = hides || !not.is_empty() || changed != Span::default();
         let read = read.collect::<Option<Vec<_>>>().filter(|_| !has_more);
         let keep = Arc::new(move |listed: &ListEntry| {
             let Some(feed) = held.feed_of(listed.feed, listed.number) else { return false };
-            so.iter().all(|condition| condition.holds(feed, listed))
+            !feed.marks.is_left_out(listed.number)
+                && so.iter().all(|condition| condition.holds(feed, listed))
                 && !not.iter().any(|condition| condition.holds(feed, listed))
                 && (changed == Span::default()
                     || has_arrived(listed)

@@ -133,6 +133,11 @@ impl SubscriptionView {
         feeds.flat_map(|feed| feed.marks.all_tags()).collect()
     }
 
+    /// Hidden articles of the subscriptions.
+    pub fn hidden(&self) -> impl Iterator<Item = ArticleNumber> {
+        self.feeds.iter().flat_map(|feed| feed.marks.hidden())
+    }
+
     /// Whether an article is read.
     pub fn is_read(&self, listed: &ListEntry) -> bool {
         self.any(listed.feed).is_some_and(|feed| feed.marks.is_read(listed))

@@ -7,6 +7,7 @@ mod hostile;
 mod people;
 mod pictures;
 mod polling;
+mod rules;
 mod scene;
 mod selecting;
 mod upkeep;

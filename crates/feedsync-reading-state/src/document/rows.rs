@@ -1,5 +1,5 @@
-//! `upto`, and the marks on articles: `read`, `unread`, `star`, `unstar`, `tag`, `untag`, as rows grouped by
-//! device.
+//! `upto`, and the marks on articles: `read`, `unread`, `star`, `unstar`, `hide`, `unhide`, `tag`, `untag`, as rows
+//! grouped by device.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -52,7 +52,7 @@ pub(super) fn write_marks(state: &FeedState, members: &mut BTreeMap<&'static str
         members.insert("upto", format!("[{}]", up_tos.join(",")));
     }
     // Index 0 for removed marks, index 1 for set ones.
-    let (mut read, mut starred) = <([Rows<'_>; 2], [Rows<'_>; 2])>::default();
+    let [mut read, mut starred, mut hidden] = <[[Rows<'_>; 2]; 3]>::default();
     let mut tags = <[BTreeMap<&Tag, Rows<'_>>; 2]>::default();
     for (article, marks) in &state.articles {
         for (at, register) in &marks.read {
@@ -61,6 +61,9 @@ pub(super) fn write_marks(state: &FeedState, members: &mut BTreeMap<&'static str
         if let Some(register) = &marks.starred {
             starred[usize::from(register.value)].push(article, None, &register.stamp);
         }
+        if let Some(register) = &marks.hidden {
+            hidden[usize::from(register.value)].push(article, None, &register.stamp);
+        }
         for (tag, register) in &marks.tags {
             let rows = tags[usize::from(register.value)].entry(tag).or_default();
             rows.push(article, None, &register.stamp);
@@ -68,6 +71,7 @@ pub(super) fn write_marks(state: &FeedState, members: &mut BTreeMap<&'static str
     }
     let by_device = ["unread", "read"].into_iter().zip(read);
     let by_device = by_device.chain(["unstar", "star"].into_iter().zip(starred));
+    let by_device = by_device.chain(["unhide", "hide"].into_iter().zip(hidden));
     for (name, rows) in by_device.filter(|(_, rows)| !rows.0.is_empty()) {
         members.insert(name, rows.json());
     }
@@ -97,6 +101,12 @@ pub(super) fn read_marks(
         for (stamp, row) in rows(name, members.take::<ByDevice<false>>(name)?)? {
             let starred = Some(Register { value, stamp });
             take_in(state, row.article, Marks { starred, ..Marks::default() });
+        }
+    }
+    for (name, value) in [("hide", true), ("unhide", false)] {
+        for (stamp, row) in rows(name, members.take::<ByDevice<false>>(name)?)? {
+            let hidden = Some(Register { value, stamp });
+            take_in(state, row.article, Marks { hidden, ..Marks::default() });
         }
     }
     for (name, value) in [("tag", true), ("untag", false)] {

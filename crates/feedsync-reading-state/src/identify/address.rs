@@ -4,7 +4,13 @@ use std::borrow::Cow;
 
 /// The part of an address that all its spellings share: without the scheme, `utm_*` parameters, and a slash
 /// at the end of the path. A text that is not a web address is returned unchanged.
-pub(super) fn essence(address: &str) -> Cow<'_, str> {
+///
+/// ```
+/// # use feedsync_reading_state::comparable_address;
+/// let one = comparable_address("https://example.org/a/?utm_source=rss");
+/// assert_eq!(one, comparable_address("http://Example.org/a"));
+/// ```
+pub fn comparable_address(address: &str) -> Cow<'_, str> {
     let Some(rest) = without_scheme(address) else { return Cow::Borrowed(address) };
     let rest = without_tracking(rest);
     let end = rest.find(['?', '#']).unwrap_or(rest.len());
@@ -53,10 +59,10 @@ mod tests {
             "https://a.example/x?utm_source=rss",
             "https://a.example/x/?utm_source=rss&UTM_medium=feed",
         ] {
-            assert_eq!(essence(spelling), "//a.example/x", "{spelling}");
+            assert_eq!(comparable_address(spelling), "//a.example/x", "{spelling}");
         }
-        assert_eq!(essence("http://a/"), essence("https://a"));
-        assert_eq!(essence("http://a/x?b&utm_id=1&c#d"), "//a/x?b&c#d");
+        assert_eq!(comparable_address("http://a/"), comparable_address("https://a"));
+        assert_eq!(comparable_address("http://a/x?b&utm_id=1&c#d"), "//a/x?b&c#d");
     }
 
     #[test]
@@ -80,7 +86,7 @@ mod tests {
         ];
         for (place, one) in addresses.iter().enumerate() {
             for other in &addresses[..place] {
-                assert_ne!(essence(one), essence(other), "{one} {other}");
+                assert_ne!(comparable_address(one), comparable_address(other), "{one} {other}");
             }
         }
     }

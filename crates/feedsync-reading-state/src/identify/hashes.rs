@@ -3,7 +3,7 @@
 use feedsync_formats::Entry;
 use serde::{Deserialize, Serialize};
 
-use super::address::essence;
+use super::address::comparable_address;
 use super::document_article::{content, link, title};
 use crate::article::digest;
 
@@ -29,9 +29,9 @@ pub(super) type ArticleKey = (Option<u64>, Option<u64>, Option<u64>, Option<u64>
 
 impl ArticleHashes {
     pub(super) fn of(entry: &Entry) -> Self {
-        let link = hash_text(&essence(link(entry)));
+        let link = hash_text(&comparable_address(link(entry)));
         Self {
-            name: hash_text(&essence(entry.id.as_deref().unwrap_or_default())).or(link),
+            name: hash_text(&comparable_address(entry.id.as_deref().unwrap_or_default())).or(link),
             link,
             title: hash_text(title(entry)),
             content: hash_text(content(entry)),

@@ -7,13 +7,14 @@ use feedsync_log::{Device, Record, RecordId, append_batch};
 
 use crate::action::Action;
 use crate::change::Change;
+use crate::setting::Settings;
 use crate::state::ReaderState;
 
 /// Records of one device in the order of their sequences, which is the order of appending.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Outbox {
     records: BTreeMap<u64, Record>,
-    /// Sequences of the records about one subject: a feed, or an article of it.
+    /// Sequences of the records about one subject: a feed, an article of it, or a setting.
     about: BTreeMap<(String, String), Vec<u64>>,
 }
 
@@ -126,13 +127,16 @@ impl Outbox {
 /// Whether a state includes the effect of a record, or of a later one; `false` for a record that is not
 /// understood.
 fn is_known(record: &Record, log: &ReaderState) -> bool {
-    Change::from(record).delta().is_some_and(|(feed, delta)| {
-        log.feed(feed.as_str())
-            .is_some_and(|known| delta.changes_missing_in(known, &feed).is_empty())
-    })
+    let change = Change::from(record);
+    let setting = Settings::of(&change);
+    setting.is_some_and(|setting| log.settings.includes(&setting))
+        || change.delta().is_some_and(|(feed, delta)| {
+            log.feed(feed.as_str())
+                .is_some_and(|known| delta.changes_missing_in(known, &feed).is_empty())
+        })
 }
 
-/// The feed and the article of a record; the article is empty for a record about a feed.
+/// The feed and the article of a record; the article is empty for a record about a feed or a setting.
 fn subject(record: &Record) -> (String, String) {
     match &record.object.feed {
         Some(feed) => (feed.clone(), record.object.id.clone()),

@@ -84,6 +84,35 @@ fn own_records_that_come_back_are_recognised() {
     assert_eq!(laptop.device().as_str(), "laptop");
 }
 
+/// A setting of another device arrives, the later value counts, and only the last value waits (LR2, LR15).
+#[test]
+fn settings_are_synchronised() {
+    let (mut laptop, mut phone) = (replica("laptop"), replica("phone"));
+    let name: SettingName = "rule/1".parse().unwrap();
+    let value = |number: u8| SettingValue::new(&number.into()).unwrap();
+    assert!(laptop.set(&name, Some(&value(1)), Millis::new(1)));
+    assert!(!laptop.set(&name, Some(&value(1)), Millis::new(2)));
+    assert!(laptop.set(&name, Some(&value(2)), Millis::new(2)));
+    assert_eq!(laptop.waiting_count(), 1);
+    phone.set(&name, Some(&value(3)), Millis::new(1));
+    let line: String = laptop.waiting().remove(0).1;
+    let (mut session, event) = having_read(&line);
+    assert!(phone.apply(event, &mut session, 7).unwrap());
+    assert_eq!((phone.state().setting("rule/1"), phone.waiting_count()), (Some(&value(2)), 0));
+    // A stored replica keeps it, a log that lacks it gets it, and a compacted log has it.
+    let phone = Replica::read(phone.write().as_bytes()).unwrap();
+    assert_eq!(phone.state().setting("rule/1"), Some(&value(2)));
+    let mut restored = self::session();
+    laptop.apply(Event::Restarted, &mut restored, 7).unwrap();
+    let (mut session, event) = having_read("\n");
+    laptop.apply(event, &mut session, 7).unwrap();
+    laptop.offer(&session);
+    assert_eq!(laptop.waiting_count(), 1);
+    assert!(laptop.set(&name, None, Millis::new(3)));
+    assert_eq!((laptop.state().setting("rule/1"), laptop.waiting_count()), (None, 1));
+    assert_eq!(laptop.state().settings().count(), 0);
+}
+
 /// Two replicas with one device name (a copied directory, a restored backup) are distinguished.
 #[test]
 fn replica_takes_a_new_name_after_foreign_records_under_its_name() {

@@ -54,6 +54,8 @@ fn each_act_is_read() {
         ),
         (of_article("star", ""), Action::Star { article: x() }),
         (of_article("unstar", ""), Action::Unstar { article: x() }),
+        (of_article("hide", ""), Action::Hide { article: x() }),
+        (of_article("unhide", ""), Action::Unhide { article: x() }),
         (
             of_article("tag", r#","tag":"later""#),
             Action::Tag { article: x(), tag: "later".parse().unwrap() },
@@ -103,6 +105,8 @@ fn unknown_records_have_no_effect_and_are_preserved() {
         of_article("star", "").replace("https:", "file:"),
         of_article("star", "").replace(r#""id":"x""#, r#""id":"""#),
         of_article("star", "").replace("article", "picture"),
+        of_feed("set", r#","value":1"#),
+        of_feed("set", r#","value":1"#).replace(r#""kind":"feed""#, r#""kind":"setting""#),
         of_feed("subscribe", "")
             .replace(r#""id":"https"#, r#""feed":"https://a.example/","id":"https"#),
     ] {

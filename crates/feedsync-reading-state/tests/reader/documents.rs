@@ -4,16 +4,16 @@
 use crate::support::*;
 use feedsync_log::SnapshotCoverage;
 use feedsync_reading_state::{
-    Action, DocumentError, FeedState, ReaderState, Snapshot, SnapshotFault, document_id,
-    read_document, read_documents, write_document,
+    Action, DocumentError, FeedState, ReaderState, SettingName, SettingValue, Snapshot,
+    SnapshotFault, document_id, read_document, read_documents, write_document,
 };
 
 const DOCUMENT: &str = concat!(
     r#"{"feed":"https://a.example/feed","folder":[["News","Local"],"1000.0@laptop"],"#,
-    r#""moved":["https://b.example/feed","9.0@laptop"],"position":["4k","1000.0@laptop"],"#,
+    r#""hide":{"phone":[["x",8]]},"moved":["https://b.example/feed","9.0@laptop"],"position":["4k","1000.0@laptop"],"#,
     r#""read":{"laptop":[["x",null,5],["x",7,4,2]],"phone":[["\"q\"",7,6]]},"star":{"phone":[["x",8]]},"#,
     r#""subscribed":[true,"1000.0@laptop"],"tag":{"later":{"phone":[["x",8,1]]}},"title":[null,"9.0@laptop"],"#,
-    r#""unread":{"phone":[["y",3,8]]},"unstar":{"phone":[["y",8]]},"untag":{"a":{"phone":[["x",8]]}},"#,
+    r#""unhide":{"phone":[["y",8]]},"unread":{"phone":[["y",3,8]]},"unstar":{"phone":[["y",8]]},"untag":{"a":{"phone":[["x",8]]}},"#,
     r#""upto":[[2,"9.0@phone"],[3,"2.0@phone"]],"v":1}"#,
 );
 
@@ -37,6 +37,7 @@ fn a_document_says_all_that_is_known_of_a_feed() {
     assert_eq!(state.tags(&x).map(|tag| tag.to_string()).collect::<Vec<_>>(), ["later"]);
     assert_eq!(state.starred().collect::<Vec<_>>(), [&x]);
     assert_eq!(state.tagged().count(), 1);
+    assert!(state.is_hidden(&x) && !state.is_hidden(&y));
 }
 
 #[test]
@@ -240,6 +241,23 @@ fn preserved_changes_are_applied_by_a_version_that_knows_them() {
     let state = Snapshot::read(later.as_bytes()).unwrap().state;
     assert_eq!(state.kept(), 0);
     assert!(!state.feed("https://b.example/feed").unwrap().is_subscribed());
+}
+
+/// An earlier version preserves settings as changes that it does not understand, and hands them on.
+#[test]
+fn settings_stand_among_the_changes_of_a_snapshot() {
+    let name: SettingName = "rule/1".parse().unwrap();
+    let value = SettingValue::new(&serde_json::json!({"words": ["ä"]})).unwrap();
+    let mut state = Snapshot::read(snapshot().as_bytes()).unwrap().state;
+    state.apply_change(&name.change(Some(&value), stamp("7.0@a")));
+    let text = Snapshot { covers: None, state: state.clone() }.write();
+    let last = text.lines().rev().nth(1).unwrap();
+    assert_eq!(
+        last,
+        r#"{"act":"set","obj":{"id":"rule/1","kind":"setting"},"ts":"7.0@a","v":1,"value":{"words":["ä"]}}"#
+    );
+    assert_eq!(Snapshot::read(text.as_bytes()).unwrap().state, state);
+    assert_eq!(state.setting("rule/1"), Some(&value));
 }
 
 #[test]

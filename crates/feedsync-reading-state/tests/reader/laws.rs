@@ -39,7 +39,7 @@ fn seen(state: &FeedState) -> impl PartialEq + std::fmt::Debug {
         let dates = (0..5).map(|at| Some(millis(at))).chain([None]);
         let reads: Vec<_> = dates.map(|at| state.is_read(&name, at)).collect();
         let tags: Vec<_> = state.tags(&name).cloned().collect();
-        (reads, state.is_starred(&name), tags)
+        (reads, state.is_starred(&name), state.is_hidden(&name), tags)
     });
     let feed = (state.is_subscribed(), state.title().cloned(), state.folder().clone());
     (feed, state.position().cloned(), state.moved_to().cloned(), of_article)

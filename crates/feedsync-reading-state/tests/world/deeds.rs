@@ -75,7 +75,7 @@ pub(crate) fn deed(random: &mut SmallRng) -> (FeedAddress, Action) {
     // One article has no date.
     let at = (number > 0).then(|| Millis::new(number * 100));
     let word = |random: &mut SmallRng| ["one", "two", "three"][random.random_range(0..3)];
-    let action = match random.random_range(0..14) {
+    let action = match random.random_range(0..16) {
         0 => {
             let title: Title = word(random).parse().unwrap();
             Action::Subscribe { title: Some(title), folder: None, position: None }
@@ -89,6 +89,8 @@ pub(crate) fn deed(random: &mut SmallRng) -> (FeedAddress, Action) {
         9..11 => Action::Unread { article, at },
         11 => Action::Star { article },
         12 => Action::Unstar { article },
+        13 => Action::Hide { article },
+        14 => Action::Unhide { article },
         _ => Action::Tag { article, tag: word(random).parse().unwrap() },
     };
     (feed, action)

@@ -14,6 +14,7 @@ pub(crate) mod icon;
 mod list;
 pub(crate) mod offline;
 pub(crate) mod picture;
+pub(crate) mod rules;
 mod subscribing;
 pub(crate) mod subscriptions;
 pub(crate) mod transfer;

@@ -165,6 +165,7 @@ async fn every_route_and_method_answers_with_a_browser_policy() {
         "/pages/reading/offline",
         "/pages/reading/offline/contents",
         "/pages/reading/offline/list",
+        "/pages/reading/rules",
         "/pages/reading/transfer",
         "/reader/fever/{*path}",
         "/reader/google/{*path}",

@@ -46,6 +46,7 @@ mod pages_reading_full_text;
 mod pages_reading_lists;
 mod pages_reading_offline;
 mod pages_reading_pictures;
+mod pages_reading_rules;
 mod pages_reading_shown;
 mod pages_reading_subscribing;
 mod pages_reading_undo;

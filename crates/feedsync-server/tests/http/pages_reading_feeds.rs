@@ -5,6 +5,7 @@ use feedsync_aggregator::{Icon, Origin};
 use feedsync_log::Millis;
 use http::{Method, StatusCode};
 
+use crate::hub::bytes;
 use crate::newsroom::{ARRIVAL_TIME, Newsroom, PASSWORD, article};
 use crate::pages_reading::{HOME, LIST, done, reading, seen};
 use crate::visitor::Visitor;
@@ -64,6 +65,32 @@ async fn feeds_without_unread_articles_are_left_out_on_request() {
     assert!(none.contains("No feed has unread articles."), "{none}");
 }
 
+#[tokio::test]
+async fn feeds_with_faults_are_listed_with_what_to_do() {
+    let (room, anna) = reading(1).await;
+    let faults = format!("{HOME}?show=faults");
+    assert!(!seen(&anna, HOME).await.contains("could not be read</a>"));
+    assert!(seen(&anna, &faults).await.contains("All feeds could be read."));
+    for (name, failures) in [("part", 0), ("new", 2), ("old", 30)] {
+        fed(&room, &anna, name, "", 1).await;
+        room.fail(&format!("https://{name}.example/feed"), "the server is down", failures).await;
+    }
+    let all = seen(&anna, HOME).await;
+    assert!(all.contains("?show=faults\">3 feeds could not be read</a>"), "{all}");
+    let page = seen(&anna, &faults).await;
+    assert!(!page.contains("news.example"), "{page}");
+    for advice in ["The site has to correct", "There is nothing to do yet", "It has failed often"] {
+        assert_eq!(page.matches(advice).count(), 1, "{advice}: {page}");
+    }
+    let (_, form) = page.split_once("action=\"/pages/reading/feeds/4\"").unwrap();
+    assert!(
+        form.contains("Check now<span class=\"hidden\">: <bdi>https://old.example/feed"),
+        "{form}"
+    );
+    done(&anna, &format!("{HOME}/feeds/4"), &[("action", "unsubscribe")]).await;
+    assert!(!seen(&anna, &faults).await.contains("old.example"));
+}
+
 /// Beside a page are at most 300 feeds, and the number of further ones.
 #[tokio::test]
 async fn number_of_feeds_beside_a_page_is_bounded() {
@@ -84,10 +111,13 @@ async fn icons_of_subscribed_feeds_are_pictures_in_a_sandbox() {
     fed(&room, &anna, "evil", "", 1).await;
     let site = |address: &str| address.parse::<Origin>().unwrap();
     let now = Millis::new(ARRIVAL_TIME);
-    for (origin, media_type) in
-        [("https://news.example", "image/png"), ("https://evil.example", "text/html")]
-    {
-        let icon = Icon { media_type: media_type.to_owned(), bytes: b"\x89PNG".to_vec() };
+    // The bytes decide, not the stored type.
+    let [picture, script] = [b"\x89PNG".as_slice(), b"<svg onload='alert(1)'/>"];
+    for (origin, media_type, bytes) in [
+        ("https://news.example", "text/html", picture),
+        ("https://evil.example", "image/png", script),
+    ] {
+        let icon = Icon { media_type: media_type.to_owned(), bytes: bytes.to_vec() };
         room.library.set_icon(&site(origin), Some(icon), now).await.unwrap();
     }
     let page = seen(&anna, HOME).await;
@@ -102,6 +132,8 @@ async fn icons_of_subscribed_feeds_are_pictures_in_a_sandbox() {
         assert_eq!(header("content-security-policy"), "default-src 'none'; sandbox");
         assert_eq!(header("x-content-type-options"), "nosniff");
         let tag = header("etag");
+        let body = bytes(answer).await;
+        assert!(!body.windows(5).any(|part| part == b"alert"), "{address}");
         let again =
             anna.ask(Method::GET, &address, &[("if-none-match", &tag)], Body::empty()).await;
         assert_eq!(again.status(), StatusCode::NOT_MODIFIED, "{address}");

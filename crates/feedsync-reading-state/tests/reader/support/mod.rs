@@ -2,7 +2,8 @@
 
 use feedsync_log::{Line, Millis, Record, Stamp, Tick};
 use feedsync_reading_state::{
-    Action, ArticleId, Change, FeedAddress, FeedState, Folder, ReaderState,
+    Action, ArticleId, Change, FeedAddress, FeedState, Folder, ReaderState, SettingName,
+    SettingValue,
 };
 use proptest::prelude::*;
 
@@ -93,6 +94,8 @@ pub(crate) fn any_action() -> impl Strategy<Value = Action> {
         any_reading(),
         any_article().prop_map(|article| Action::Star { article }),
         any_article().prop_map(|article| Action::Unstar { article }),
+        any_article().prop_map(|article| Action::Hide { article }),
+        any_article().prop_map(|article| Action::Unhide { article }),
         (any_article(), "[tu]")
             .prop_map(|(article, tag)| Action::Tag { article, tag: tag.parse().unwrap() }),
         (any_article(), "[tu]")
@@ -115,7 +118,15 @@ pub(crate) fn any_change() -> impl Strategy<Value = Change> {
         .prop_map(|(action, feed, stamp)| action.change(&feed, stamp));
     let unknown = (any_action(), any_feed(), any_stamp(), "[pq]")
         .prop_map(|(action, feed, stamp, act)| Change { act, ..action.change(&feed, stamp) });
-    prop_oneof![8 => known, 1 => unknown]
+    prop_oneof![8 => known, 2 => any_setting(), 1 => unknown]
+}
+
+/// A change that sets or removes a setting.
+fn any_setting() -> impl Strategy<Value = Change> {
+    ("[mn]", prop::option::of(0..3_u8), any_stamp()).prop_map(|(name, value, stamp)| {
+        let value = value.map(|value| SettingValue::new(&value.into()).unwrap());
+        name.parse::<SettingName>().unwrap().change(value.as_ref(), stamp)
+    })
 }
 
 pub(crate) fn any_changes() -> impl Strategy<Value = Vec<Change>> {

@@ -23,7 +23,7 @@ fn walk(node: &Handle, look: &mut impl FnMut(&Handle)) {
 /// Each element with its attributes, and each text, in order. Pictures are without the attributes of loaded ones.
 fn outline(html: &str) -> Vec<String> {
     let mut outline = Vec::new();
-    walk(&tree(html), &mut |node| match &node.data {
+    walk(&tree(html).document, &mut |node| match &node.data {
         NodeData::Text { contents } => outline.push(contents.borrow().to_string()),
         NodeData::Element { name, attrs, .. } => {
             let is_picture = &*name.local == "img";
@@ -44,7 +44,7 @@ fn outline(html: &str) -> Vec<String> {
 /// Values of an attribute of all pictures.
 fn sources(html: &str) -> Vec<String> {
     let mut sources = Vec::new();
-    walk(&tree(html), &mut |node| {
+    walk(&tree(html).document, &mut |node| {
         if let NodeData::Element { name, attrs, .. } = &node.data
             && &*name.local == "img"
         {
@@ -104,7 +104,7 @@ proptest! {
         let cleaned = article(&html, base, true);
         let safe = cleaned.html.as_ref().unwrap();
         let mut addresses = Vec::new();
-        walk(&tree(safe), &mut |node| if let NodeData::Element { name, attrs, .. } = &node.data {
+        walk(&tree(safe).document, &mut |node| if let NodeData::Element { name, attrs, .. } = &node.data {
             for attribute in attrs.borrow().iter() {
                 addresses.push((
                     name.local.to_string(),

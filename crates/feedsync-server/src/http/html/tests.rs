@@ -94,17 +94,18 @@ fn clean_as(html: &str, purpose: &Purpose) -> Option<String> {
     bounded(html).html.map(|html| apply(&html, purpose).0)
 }
 
-/// Tree that a parser builds.
-pub(super) fn tree(html: &str) -> Handle {
+/// Tree that a parser builds. Its nodes lose their children when its root is dropped.
+pub(super) fn tree(html: &str) -> RcDom {
     let context = QualName::new(None, ns!(html), local_name!("div"));
     let options = ParseOpts::default();
     let parser = parse_fragment(RcDom::default(), options, context, Vec::<Attribute>::new(), false);
-    parser.one(html).document
+    parser.one(html)
 }
 
 /// Depth of the tree that a parser builds.
 fn depth(html: &str) -> usize {
-    let mut open: Vec<(Handle, usize)> = vec![(tree(html), 0)];
+    let tree = tree(html);
+    let mut open: Vec<(Handle, usize)> = vec![(tree.document.clone(), 0)];
     let mut deepest = 0;
     while let Some((node, depth)) = open.pop() {
         deepest = deepest.max(depth);
@@ -337,7 +338,8 @@ proptest! {
     ) {
         for purpose in purposes() {
             let Some(safe) = clean_as(&html, &purpose) else { continue };
-            let mut open = vec![tree(&safe)];
+            let tree = tree(&safe);
+            let mut open = vec![tree.document.clone()];
             while let Some(node) = open.pop() {
                 open.extend(node.children.borrow().iter().cloned());
                 let NodeData::Element { name, attrs, .. } = &node.data else { continue };

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use feedsync_aggregator::FeedView;
+use feedsync_aggregator::{FeedView, PollState};
 use feedsync_reader_api::FolderNumber;
 use feedsync_reading_state::Folder;
 
@@ -35,6 +35,8 @@ pub(super) struct Row {
     pub(super) fault: Option<String>,
     pub(super) failures: u32,
     pub(super) is_gone: bool,
+    /// What can be done about the fault.
+    pub(super) advice: &'static str,
     pub(super) checked: Option<Time>,
     /// Whether this is the list that the page shows.
     pub(super) is_current: bool,
@@ -116,7 +118,29 @@ fn row(feed: &FeedView, root: &str) -> Row {
         fault: state.fault.clone(),
         failures: state.failures,
         is_gone: state.gone,
+        advice: advice(state),
         checked: state.checked.map(time),
         is_current: false,
+    }
+}
+
+/// Number of failures in a row after which a fault is not temporary.
+const MANY_FAILURES: u32 = 10;
+
+/// What can be done about the fault of a feed.
+fn advice(state: &PollState) -> &'static str {
+    match state.failures {
+        _ if state.gone => {
+            "Its server says that it is gone for good. Look for another feed on its site, or unsubscribe. \
+             Its articles stay until you do."
+        }
+        0 => "Its readable articles are shown. The site has to correct the others.",
+        failures if failures < MANY_FAILURES => {
+            "It is checked again, at longer intervals each time. There is nothing to do yet."
+        }
+        _ => {
+            "It has failed often. Look on its site whether the feed has another address, subscribe to that, and \
+             unsubscribe from this one. Otherwise it is still checked at long intervals."
+        }
     }
 }

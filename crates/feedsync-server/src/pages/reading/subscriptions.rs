@@ -36,12 +36,34 @@ struct SubscriptionsPage {
     everything: String,
     tags: Vec<(String, String)>,
     groups: Vec<Group>,
-    /// Whether feeds without unread articles are shown.
-    shows_all: bool,
+    /// Which feeds are shown.
+    shows: Shows,
+    /// Number of feeds that could not be read.
+    faulty: usize,
     has_feeds: bool,
     /// Names of the folders.
     folders: Vec<String>,
     draft: Draft,
+}
+
+/// Which feeds are shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shows {
+    All,
+    /// Those with unread articles.
+    Unread,
+    /// Those that could not be read.
+    Faulty,
+}
+
+impl Shows {
+    fn includes(self, feed: &FeedView) -> bool {
+        match self {
+            Self::All => true,
+            Self::Unread => feed.unread > 0,
+            Self::Faulty => feed.kept.state.fault.is_some(),
+        }
+    }
 }
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
@@ -97,7 +119,11 @@ async fn shown(
     let reading = reading(hub, call).await?;
     let frame = Frame::of(hub, call).await?;
     let root = frame.root.clone();
-    let shows_all = call.query.text("show") != Some("unread");
+    let shows = match call.query.text("show") {
+        Some("unread") => Shows::Unread,
+        Some("faults") => Shows::Faulty,
+        _ => Shows::All,
+    };
     let said = match call.query.text("said").unwrap_or_default() {
         "subscribed" => Subscribed::message(call, &reading),
         "unsubscribed" => "Unsubscribed. Your read marks, stars and tags are kept.".to_owned(),
@@ -115,8 +141,14 @@ async fn shown(
             unread: reading.subscription_view.feeds().iter().map(|feed| feed.unread).sum(),
             everything: List::new(ListSource::All).page(&root),
             tags: reading.subscription_view.tags().into_iter().map(tag).collect(),
-            groups: groups(&reading, &root, usize::MAX, |feed| shows_all || feed.unread > 0),
-            shows_all,
+            groups: groups(&reading, &root, usize::MAX, |feed| shows.includes(feed)),
+            shows,
+            faulty: reading
+                .subscription_view
+                .feeds()
+                .iter()
+                .filter(|feed| Shows::Faulty.includes(feed))
+                .count(),
             has_feeds: !reading.subscription_view.feeds().is_empty(),
             folders: reading.folders.iter().map(|shown| shown.name.to_string()).collect(),
             draft,

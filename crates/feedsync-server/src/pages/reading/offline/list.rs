@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::State;
 use axum::response::Response;
-use feedsync_aggregator::{ArticleFilter, FeedView, ListEntry, Selection};
+use feedsync_aggregator::{ArticleFilter, FeedView, ListEntry, Selection, SubscriptionView};
 use feedsync_reader_api::{FeedNumber, Selection as ReaderSelection, Stream};
 use serde::Serialize;
 
@@ -103,7 +103,7 @@ async fn articles(reading: &Reading, per_feed: usize, days: u64) -> Result<Vec<R
         feeds: view.feeds().iter().map(FeedView::number).collect(),
         newer_than: Some(reading.now.before(days * DAY)),
         most: MAX_ARTICLES,
-        keep: Some(at_most_per_feed(per_feed)),
+        keep: Some(at_most_per_feed(per_feed, Arc::clone(view))),
         ..Selection::default()
     };
     let mut listed = library.list(newest).await.map_err(Refusal::from)?;
@@ -121,10 +121,14 @@ async fn articles(reading: &Reading, per_feed: usize, days: u64) -> Result<Vec<R
     Ok(listed.into_iter().filter_map(row).collect())
 }
 
-/// A filter that accepts the first articles of each feed in the order of a list.
-fn at_most_per_feed(most: usize) -> ArticleFilter {
+/// A filter that accepts the first articles of each feed in the order of a list, without hidden ones.
+fn at_most_per_feed(most: usize, view: Arc<SubscriptionView>) -> ArticleFilter {
     let counts: Mutex<BTreeMap<FeedNumber, usize>> = Mutex::default();
     Arc::new(move |listed: &ListEntry| {
+        let feed = view.feed(listed.feed);
+        if feed.is_some_and(|feed| feed.marks.is_left_out(listed.number)) {
+            return false;
+        }
         let mut counts = counts.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(listed.feed).or_default();
         *count += 1;
