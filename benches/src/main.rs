@@ -29,7 +29,7 @@ mod since;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const BENCHMARKS: [(&str, fn()); 16] = [
+const BENCHMARKS: [(&str, fn()); 17] = [
     ("merge", merge::run),
     ("read", read::run),
     ("changes", changes::run),
@@ -43,6 +43,7 @@ const BENCHMARKS: [(&str, fn()); 16] = [
     ("drain", drain::run),
     ("logs", logs::run),
     ("newsreaders", newsreaders::run),
+    ("pages", newsreaders::run_pages),
     ("couch", couch::run),
     ("indexes", couch::run_indexes),
     ("views", couch::run_views),

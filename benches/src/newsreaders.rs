@@ -1,12 +1,15 @@
 //! Newsreading: the cost of polling many feeds, and response times with many articles.
 
 mod lists;
+mod pages;
 mod polling;
 
 use std::sync::Arc;
 
 use feedsync_aggregator::{ArticleText, Library, NewArticle, Poll, PolledDocument};
-use feedsync_aggregator::{FeedSchedule, Newsreading, Person, Pictures, Readers, WebFinder};
+use feedsync_aggregator::{
+    FeedSchedule, FullTexts, Newsreading, Person, Pictures, Readers, WebFinder,
+};
 use feedsync_aggregator::{PostgresLibrary, SqliteLibrary};
 use feedsync_endpoint::Endpoint;
 use feedsync_fetch::{Fetcher, Policy, Private};
@@ -16,6 +19,7 @@ use tokio::sync::Notify;
 
 use crate::backend::{self, Backend, StoreLocation};
 
+pub(crate) use pages::run as run_pages;
 pub(crate) use polling::{poll, serve_feeds};
 
 pub(crate) fn run() {
@@ -51,8 +55,9 @@ impl Hub {
         let finder =
             Arc::new(WebFinder::new(Arc::clone(&library), endpoint.clone(), fetcher.clone()));
         let pictures = Pictures::new(endpoint.clone(), fetcher.clone());
+        let full_texts = FullTexts::new(endpoint.clone(), fetcher.clone());
         let schedule = FeedSchedule::new(Arc::clone(&library), endpoint.clone(), fetcher, notifier);
-        let newsreading = Newsreading { readers, schedule, finder, pictures };
+        let newsreading = Newsreading { readers, schedule, finder, pictures, full_texts };
         Self { endpoint, library, newsreading }
     }
 

@@ -5,16 +5,19 @@
 //! stored articles. The user's other devices share the log. Every interface records changes in that log, and
 //! shows a [`SubscriptionView`].
 
+mod full_text;
+pub mod html;
 mod library;
 mod polling;
 mod reading;
 mod rules;
 
+pub use full_text::{ExtractError, MAX_PAGE_BYTES, extract};
 pub use library::*;
 pub use polling::{
-    FeedFinder, FeedKind, FeedSchedule, FindError, FoundFeed, MAX_FIND_TIME, MAX_PICTURE_BYTES,
-    MAX_POLL_INTERVAL, MIN_POLL_INTERVAL, NamedFeed, Picture, PictureError, Pictures, WebFinder,
-    raster_type,
+    FeedFinder, FeedKind, FeedSchedule, FindError, FoundFeed, FullText, FullTextError, FullTexts,
+    MAX_FIND_TIME, MAX_PICTURE_BYTES, MAX_POLL_INTERVAL, MIN_POLL_INTERVAL, NamedFeed, Picture,
+    PictureError, Pictures, WebFinder, raster_type,
 };
 pub use reading::*;
 pub use rules::{
@@ -33,4 +36,6 @@ pub struct Newsreading {
     pub finder: std::sync::Arc<dyn FeedFinder>,
     /// Pictures of articles.
     pub pictures: Pictures,
+    /// Full texts of articles.
+    pub full_texts: FullTexts,
 }

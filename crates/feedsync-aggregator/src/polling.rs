@@ -6,6 +6,7 @@
 //! [day](MAX_POLL_INTERVAL).
 
 mod article;
+mod article_page;
 mod fetch;
 mod find;
 pub(crate) mod icon;
@@ -13,6 +14,7 @@ mod pace;
 mod page;
 mod picture;
 mod raster;
+mod web_cache;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -30,6 +32,7 @@ use tracing::Instrument as _;
 
 use crate::reading::ReadingError;
 
+pub use article_page::{FullText, FullTextError, FullTexts};
 pub use find::{FeedFinder, FeedKind, FindError, FoundFeed, MAX_FIND_TIME, NamedFeed, WebFinder};
 pub use pace::{MAX_POLL_INTERVAL, MIN_POLL_INTERVAL};
 pub use picture::{MAX_PICTURE_BYTES, Picture, PictureError, Pictures};

@@ -49,9 +49,10 @@ settings! {
         /// (`/couch/`), after signing in. Credentials that the browser stores for this hub are not accepted from these
         /// pages.
         origins: Vec<Origin> as ListOf<Text> = Vec::new();
-        /// Private addresses and networks (`192.168.1.5`, `fd00::/8`) from which feeds, their icons and the pictures of
-        /// their articles are fetched for newsreader users, also after a redirect. Other private addresses are refused,
-        /// so that users cannot reach the network of the hub. A hub without users fetches feeds from all addresses.
+        /// Private addresses and networks (`192.168.1.5`, `fd00::/8`) from which feeds, their icons, and the pictures
+        /// and web pages of their articles are fetched for newsreader users, also after a redirect. Other private
+        /// addresses are refused, so that users cannot reach the network of the hub. A hub without users fetches feeds
+        /// from all addresses.
         private_feeds: Vec<IpNet> as ListOf<Network> = Vec::new();
         /// Outgoing proxy (`http://proxy.example.org:3128`) for fetching feeds. The hub resolves and checks names
         /// itself before it sends a request to the proxy. Without this setting, feeds of newsreaders and of public

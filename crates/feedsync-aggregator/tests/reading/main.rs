@@ -2,6 +2,7 @@
 
 mod clock;
 mod finding;
+mod full_texts;
 mod hostile;
 mod people;
 mod pictures;

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
-use feedsync_aggregator::{FeedSchedule, Person, Pictures, Readers, SubscriptionView, WebFinder};
+use feedsync_aggregator::{
+    FeedSchedule, FullTexts, Person, Pictures, Readers, SubscriptionView, WebFinder,
+};
 use feedsync_aggregator::{Library, SqliteLibrary};
 use feedsync_endpoint::Endpoint;
 use feedsync_fetch::{Fetcher, Policy, Private};
@@ -77,6 +79,11 @@ impl Scene {
     /// Creates an empty cache of pictures with the policy of the scene.
     pub(crate) fn pictures(&self) -> Pictures {
         Pictures::new(self.endpoint.clone(), self.fetcher.clone())
+    }
+
+    /// Creates an empty cache of full texts with the policy of the scene.
+    pub(crate) fn full_texts(&self) -> FullTexts {
+        FullTexts::new(self.endpoint.clone(), self.fetcher.clone())
     }
 
     /// Reading of a user in a separate process, that is, another hub on the same store.

@@ -19,7 +19,13 @@ fn newsreading(scene: &Scene) -> Newsreading {
     let readers = Readers::new(Arc::clone(&scene.library), Arc::default(), 1 << 30);
     let finder = Arc::new(scene.finder());
     let (schedule, pictures) = (scene.schedule.clone(), scene.pictures());
-    Newsreading { readers: Arc::new(readers), schedule, finder, pictures }
+    Newsreading {
+        readers: Arc::new(readers),
+        schedule,
+        finder,
+        pictures,
+        full_texts: scene.full_texts(),
+    }
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use feedsync_aggregator::{FeedSchedule, Newsreading, Pictures, Readers, WebFinder};
+use feedsync_aggregator::{FeedSchedule, FullTexts, Newsreading, Pictures, Readers, WebFinder};
 use feedsync_aggregator::{Library, LibraryError, PostgresLibrary, SqliteLibrary};
 use feedsync_client::replicate::RequestedReplications;
 use feedsync_client::{Schedule, Session};
@@ -251,8 +251,9 @@ fn newsreading(
     let fetcher = fetcher.clone().with_networks(&config.private_feeds)?;
     let finder = WebFinder::new(Arc::clone(&library), endpoint.clone(), fetcher.clone());
     let pictures = Pictures::new(endpoint.clone(), fetcher.clone());
+    let full_texts = FullTexts::new(endpoint.clone(), fetcher.clone());
     let schedule = FeedSchedule::new(library, endpoint.clone(), fetcher, notifier);
-    Ok(Newsreading { readers, schedule, finder: Arc::new(finder), pictures })
+    Ok(Newsreading { readers, schedule, finder: Arc::new(finder), pictures, full_texts })
 }
 
 /// Prints the addresses of the hub, and what to do next.

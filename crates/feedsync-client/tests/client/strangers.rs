@@ -8,7 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use feedsync_aggregator::{FeedSchedule, Library, Pictures, SqliteLibrary};
+use feedsync_aggregator::{
+    FeedSchedule, FullTextError, FullTexts, Library, Pictures, SqliteLibrary,
+};
 use feedsync_client::replicate::{RemoteDatabase, Replica as _, ReplicationError, RetryPolicy};
 use feedsync_client::{
     Direction, LogAccess as _, LogError, NoProgress, Pace, RemoteLog, SubscriptionOptions,
@@ -28,7 +30,7 @@ use crate::world::{Peer, notes};
 const PUBLIC: &str = "http://8.8.8.8/feed";
 
 /// Every file that sends requests to other machines. A new one needs a row here, and a test below.
-const CALLERS: [(&str, Caller); 12] = [
+const CALLERS: [(&str, Caller); 13] = [
     ("feedsync-client/src/document.rs", Caller::Documents),
     ("feedsync-client/src/push.rs", Caller::Pushes),
     ("feedsync-client/src/blobs.rs", Caller::Blobs),
@@ -38,6 +40,8 @@ const CALLERS: [(&str, Caller); 12] = [
     ("feedsync-aggregator/src/polling/fetch.rs", Caller::Feeds),
     // Tested in feedsync-aggregator, in tests/reading/finding.rs.
     ("feedsync-aggregator/src/polling/find.rs", Caller::Feeds),
+    // Tested in feedsync-server, in tests/http/pages_reading_full_text.rs, too.
+    ("feedsync-aggregator/src/polling/article_page.rs", Caller::FullTexts),
     // Icons of sites, too.
     ("feedsync-aggregator/src/polling/raster.rs", Caller::Pictures),
     ("feedsync-cli/src/source.rs", Caller::Sources),
@@ -61,6 +65,8 @@ enum Caller {
     Feeds,
     /// Pictures of the articles of a feed.
     Pictures,
+    /// Web pages of the articles of a feed.
+    FullTexts,
     /// `import URL`, `validate URL`, `convert URL`, `merge URL`, `login URL`, and addresses from an authority for
     /// certificates.
     Sources,
@@ -196,6 +202,12 @@ impl Caller {
                 let pictures = Pictures::new(peer.endpoint().clone(), fetcher);
                 let error = pictures.load(&PUBLIC.parse().unwrap(), private).await.unwrap_err();
                 error.to_string().contains("is not a public address")
+            }
+            Self::FullTexts => {
+                let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();
+                let full_texts = FullTexts::new(peer.endpoint().clone(), fetcher);
+                let error = full_texts.load(&PUBLIC.parse().unwrap(), private).await.unwrap_err();
+                matches!(error, FullTextError::Refused(_))
             }
             Self::Sources => {
                 let fetcher = Fetcher::new(Policy::new(Private::Allowed)).unwrap();

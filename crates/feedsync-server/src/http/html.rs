@@ -1,17 +1,15 @@
 //! Sanitizing of untrusted HTML for display; the stored bytes stay as received (AP55, RFC 4287 8.1).
 //!
 //! Cleaning removes scripts, styles, forms, frames, ids, classes and event handlers; links lead to absolute
-//! web or mail addresses. An HTML parser can take time that grows with the square of its input, so `bounded`
+//! web or mail addresses. An HTML parser can take time that grows with the square of its input, so [`bounded`]
 //! limits depth, copies and work before a tree is built. Each document is cleaned once for each purpose:
 //! results are cached by digest. The requesting client's budget pays for the work ([`Cleaning`]).
 
-mod bounded;
 mod cleaning;
 pub(crate) mod content;
 #[cfg(test)]
 mod picture_tests;
 mod rules;
-mod skeleton;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use ammonia::Url;
+use feedsync_aggregator::html::bounded;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use sha2::{Digest as _, Sha256};
@@ -96,7 +95,7 @@ pub(crate) fn cleaned(html: &str, purpose: &Purpose, ticket: &Ticket) -> Arc<Cle
 }
 
 fn clean(html: &str, purpose: &Purpose) -> Cleaned {
-    match bounded::bounded(html).html {
+    match bounded(html).html {
         Some(html) => {
             let (html, pictures) = rules::apply(&html, purpose);
             Cleaned { html: Some(html), pictures }

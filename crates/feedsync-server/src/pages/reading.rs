@@ -9,6 +9,7 @@ pub(crate) mod articles;
 pub(crate) mod export;
 pub(crate) mod feed;
 mod folders;
+mod full_text;
 pub(crate) mod icon;
 mod list;
 pub(crate) mod offline;

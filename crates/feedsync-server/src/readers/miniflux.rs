@@ -5,17 +5,20 @@ use axum::extract::State;
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use feedsync_aggregator::{FeedKind, FeedView, FoundFeed};
+use feedsync_aggregator::{FeedKind, FeedView, FoundFeed, FullText, FullTextError};
 use feedsync_reader_api::miniflux::{self, RefreshTarget, Request, User};
 use feedsync_reader_api::{
-    ArticleNumber, FeedName, FeedNumber, FolderNumber, Label, RawResponse, Selection, Stream,
+    Article, ArticleNumber, FeedName, FeedNumber, FolderNumber, Label, RawResponse, Selection,
+    Stream,
 };
 use feedsync_reading_state::{Action, FeedAddress, ImportPolicy, Title};
 use http::Method;
+use tokio::task::spawn_blocking;
 
 use super::{NewsreaderRequest, USER, dialect_response};
 use crate::access::Principal;
 use crate::access::call::Call;
+use crate::http::html::content::for_newsreaders;
 use crate::http::problem::Problem;
 use crate::hub::Hub;
 use crate::reading::discovery::Discovery;
@@ -154,10 +157,11 @@ async fn carry_out(
             Some(article) => miniflux::entry(USER, article, &reading.sources()),
             None => miniflux::unknown(),
         },
-        Request::Content(article) => match reading.articles(&[article]).await?.first() {
-            Some(article) => miniflux::content(article),
-            None => miniflux::unknown(),
-        },
+        Request::Content(article) => {
+            // A slow site must not block the reading of other requests.
+            drop(sent);
+            reading.fetched_content(article).await?
+        }
         Request::Mark(marking) => {
             reading.mark(&marking).await?;
             done
@@ -215,6 +219,29 @@ impl Reading {
                 feed.map_or_else(miniflux::unknown, |feed| miniflux::created(feed.number()))
             }
         })
+    }
+
+    /// Response with the full text from the web page of an article. The stored article stays as it is.
+    async fn fetched_content(&self, number: ArticleNumber) -> Result<RawResponse, Refusal> {
+        let (Some(article), Some((_, feed))) =
+            (self.articles(&[number]).await?.pop(), self.kept(&[number]).await?.pop())
+        else {
+            return Ok(miniflux::unknown());
+        };
+        let Some(link) = &article.address else {
+            return Ok(miniflux::refuse(500, "the article has no link to a web page"));
+        };
+        let html = match self.full_text(&feed.kept.address, link).await {
+            Ok(FullText { html, .. }) => html,
+            Err(error @ FullTextError::Busy) => {
+                return Err(Problem::unavailable(error.to_string()).into());
+            }
+            Err(error) => return Ok(miniflux::refuse(500, &error.to_string())),
+        };
+        let ticket = self.cleaning.admit().await?;
+        let cleaned = spawn_blocking(move || for_newsreaders(&html, &ticket));
+        let content = cleaned.await.map_err(|_| Problem::internal())?;
+        Ok(miniflux::content(&Article { content, ..article }))
     }
 
     /// Whether an article is starred; `None` if it does not belong to a subscription.

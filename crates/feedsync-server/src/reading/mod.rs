@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use feedsync_aggregator::{
-    FeedView, Icon, LibraryError, Newsreading, Person, Picture, PictureError, ReadingError,
-    SubscriptionView, select, total,
+    FeedView, FullText, FullTextError, Icon, LibraryError, Newsreading, Person, Picture,
+    PictureError, ReadingError, SubscriptionView, select, total,
 };
 use feedsync_endpoint::{ReadingOwner, reading_collection};
 use feedsync_log::Millis;
@@ -24,7 +24,7 @@ use crate::http::html::Cleaning;
 use crate::http::problem::Problem;
 use crate::hub::Hub;
 
-/// Maximum time that a picture waits for others of the same user.
+/// Maximum time that a picture or a full text waits for others of the same user.
 const MAX_PICTURE_WAIT: Duration = Duration::from_secs(30);
 
 /// Reason for refusing a request.
@@ -176,6 +176,32 @@ impl Reading {
             return Err(PictureError::Busy);
         };
         pictures.load(feed, address).await
+    }
+
+    /// Full text at the link of an article of a feed, if it is cached.
+    pub(crate) async fn cached_full_text(
+        &self,
+        feed: &FeedAddress,
+        link: &str,
+    ) -> Option<FullText> {
+        self.newsreading.full_texts.cached(feed, link).await.ok().flatten()
+    }
+
+    /// Full text at the link of an article of a feed. It is fetched with a permit for a picture, so that slow sites
+    /// of one user do not block others.
+    pub(crate) async fn full_text(
+        &self,
+        feed: &FeedAddress,
+        link: &str,
+    ) -> Result<FullText, FullTextError> {
+        let full_texts = &self.newsreading.full_texts;
+        if let Some(cached) = full_texts.cached(feed, link).await? {
+            return Ok(cached);
+        }
+        let Ok(_permit) = timeout(MAX_PICTURE_WAIT, self.person.picture_permit()).await else {
+            return Err(FullTextError::Busy);
+        };
+        full_texts.load(feed, link).await
     }
 
     pub(crate) async fn select(

@@ -42,6 +42,7 @@ mod pages_hostile;
 mod pages_people;
 mod pages_reading;
 mod pages_reading_feeds;
+mod pages_reading_full_text;
 mod pages_reading_lists;
 mod pages_reading_offline;
 mod pages_reading_pictures;

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use axum::Router;
 use feedsync_aggregator::{ArticleText, Library, NewArticle, Poll, PollState, PolledDocument};
 use feedsync_aggregator::{
-    FeedFinder, FeedKind, FeedSchedule, FindError, FoundFeed, NamedFeed, Newsreading, Pictures,
-    Readers,
+    FeedFinder, FeedKind, FeedSchedule, FindError, FoundFeed, FullTexts, NamedFeed, Newsreading,
+    Pictures, Readers,
 };
 use feedsync_endpoint::{Endpoint, NewUser, Password};
 use feedsync_fetch::{Fetcher, Policy, Private};
@@ -86,8 +86,10 @@ impl Newsroom {
         let schedule =
             FeedSchedule::new(Arc::clone(&library), endpoint.clone(), of_schedule, notifier);
         let networks = ["127.0.0.1/32".parse().unwrap()];
-        let pictures = Pictures::new(endpoint.clone(), fetcher.with_networks(&networks).unwrap());
-        let newsreading = Some(Newsreading { readers, schedule, finder, pictures });
+        let fetcher = fetcher.with_networks(&networks).unwrap();
+        let full_texts = FullTexts::new(endpoint.clone(), fetcher.clone());
+        let pictures = Pictures::new(endpoint.clone(), fetcher);
+        let newsreading = Some(Newsreading { readers, schedule, finder, pictures, full_texts });
         let served = HubParts { newsreading, ..HubParts::from(endpoint.clone()) };
         let limits = Limits { client_requests: 0, ..Limits::default() };
         let router = router(served, Config { limits, ..Config::default() });

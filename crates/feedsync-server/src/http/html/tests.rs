@@ -1,9 +1,9 @@
+use feedsync_aggregator::html::{MAX_ATTRIBUTES, MAX_DEPTH, MAX_SEARCHED, MAX_STEPS};
 use html5ever::tendril::TendrilSink as _;
 use html5ever::{Attribute, ParseOpts, QualName, local_name, ns, parse_fragment};
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 use proptest::prelude::*;
 
-use super::bounded::{MAX_ATTRIBUTES, MAX_DEPTH, MAX_SEARCHED, MAX_STEPS, bounded};
 use super::rules::apply;
 use super::*;
 

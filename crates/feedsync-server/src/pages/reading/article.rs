@@ -14,6 +14,7 @@ use http::StatusCode;
 
 use super::articles::said;
 use super::folders::Sidebar;
+use super::full_text::{self, FullTextPage};
 use super::list::{List, ListSource};
 use super::{home, reading, time, with};
 use crate::access::call::Call;
@@ -44,6 +45,10 @@ struct ArticlePage {
     /// Address of its forms.
     here: String,
     said: &'static str,
+    /// Address of the page with the text of the feed, if the full text is shown.
+    feed_text: Option<String>,
+    /// Reason why the full text is not shown.
+    full_text_fault: String,
     /// Whether a script reports that it was opened.
     opens: bool,
     title: String,
@@ -71,6 +76,13 @@ struct ArticlePage {
     next: Option<String>,
 }
 
+/// Reasons why the request before this page was refused.
+#[derive(Default)]
+struct Faults {
+    tag: String,
+    full_text: String,
+}
+
 /// Media of an article.
 struct Media {
     address: String,
@@ -83,7 +95,7 @@ struct Media {
 }
 
 pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response, Problem> {
-    shown(&hub, &call, String::new(), StatusCode::OK).await
+    shown(&hub, &call, Faults::default(), StatusCode::OK).await
 }
 
 /// `POST`: marks the article.
@@ -96,8 +108,19 @@ pub(crate) async fn mark(
     let list = List::read(&call.query)?;
     let mut reading = reading(&hub, &call).await?;
     let number = number(&call)?;
-    let (article, _) = found(&reading, number).await?;
+    let (article, feed) = found(&reading, number).await?;
     let root = call.base.path();
+    if form.text("action") == "full-text" {
+        // A slow site must not block the forms of other requests.
+        drop(form);
+        return match full_text::load(&reading, &article, feed).await {
+            Ok(()) => see_other(&List { with_full_text: true, ..list }.article(root, number)),
+            Err((fault, status)) => {
+                let faults = Faults { full_text: sentence(fault), ..Faults::default() };
+                shown(&hub, &call, faults, status).await
+            }
+        };
+    }
     let of = |marking| Marking { articles: vec![number], ..marking };
     let (marking, said) = match form.text("action") {
         "read" => (Marking::read(vec![number], true), "read"),
@@ -106,6 +129,7 @@ pub(crate) async fn mark(
         "unstar" => (Marking::starred(vec![number], false), "unstarred"),
         "next" => {
             reading.mark(&Marking::read(vec![number], true)).await?;
+            let list = List { with_full_text: false, ..list };
             let next = beside(&reading, &list, &article, true).await?;
             let next = next.map_or_else(|| list.page(root), |next| list.article(root, next));
             return see_other(&next);
@@ -113,7 +137,8 @@ pub(crate) async fn mark(
         "tag" => match form.text("tag").trim().parse::<Tag>() {
             Ok(tag) => (of(Marking { tag: vec![tag], ..Marking::default() }), "tagged"),
             Err(error) => {
-                return shown(&hub, &call, sentence(error), StatusCode::UNPROCESSABLE_ENTITY).await;
+                let faults = Faults { tag: sentence(error), ..Faults::default() };
+                return shown(&hub, &call, faults, StatusCode::UNPROCESSABLE_ENTITY).await;
             }
         },
         _ => match form.text("untag").parse::<Tag>() {
@@ -126,7 +151,7 @@ pub(crate) async fn mark(
     // An article of an unsubscribed feed is unreachable without its last star or tag.
     let page = match reading.subscription_view.feed_of(article.feed, number) {
         Some(_) => list.article(root, number),
-        None => list.page(root),
+        None => List { with_full_text: false, ..list }.page(root),
     };
     see_other(&with(&page, "said", said))
 }
@@ -134,11 +159,12 @@ pub(crate) async fn mark(
 async fn shown(
     hub: &Hub,
     call: &Call,
-    tag_error: String,
+    faults: Faults,
     status: StatusCode,
 ) -> Result<Response, Problem> {
     let permit = hub.response_budget.permit().await?;
-    let list = List::read(&call.query)?;
+    let own = List::read(&call.query)?;
+    let list = List { with_full_text: false, ..own.clone() };
     let reading = reading(hub, call).await?;
     let (article, feed) = found(&reading, number(call)?).await?;
     let frame = Frame::of(hub, call).await?;
@@ -148,24 +174,39 @@ async fn shown(
     let next = beside(&reading, &list, &article, true).await?;
     let list_title = list.title(&reading)?;
     let sidebar = Sidebar::of(&reading, &root, &list);
-    let other = List { with_pictures: !list.with_pictures, ..list.clone() };
+    let other = List { with_pictures: !own.with_pictures, ..own.clone() };
     let is_read = feed.marks.is_read(&listed(&article));
     let is_starred = feed.marks.is_starred(article.number);
     let tags = feed.marks.tags(article.number).cloned().collect();
     let is_subscribed = reading.subscription_view.feed(article.feed).is_some();
     let feed_title = short(feed.title(), 120);
-    let purpose = purpose(&article, feed, list.with_pictures.then_some(&*root));
+    let with_root = own.with_pictures.then_some(&*root);
+    let purpose = purpose(&article, feed, with_root);
+    let full_text = match own.with_full_text {
+        true => FullTextPage::cached(&reading, &article, feed, with_root).await,
+        false => None,
+    };
+    let is_full_text = full_text.is_some();
+    let full_text_fault = match own.with_full_text && !is_full_text && faults.full_text.is_empty() {
+        true => "The full text is not stored any more. Load it again.".to_owned(),
+        false => faults.full_text,
+    };
     let ticket = hub.cleaning.admit().await?;
     let mut answer = page(permit, call, status, move || {
         let StoredArticle { number, text, .. } = article;
-        let content = RenderedArticle::of(&text, &purpose, &ticket);
+        let content = match full_text {
+            Some(full) => RenderedArticle::of(&full.text, &full.purpose, &ticket),
+            None => RenderedArticle::of(&text, &purpose, &ticket),
+        };
         drop(ticket);
         ArticlePage {
             script: &READING.name,
             sidebar,
             list_page: list.page(&root),
             list_title,
-            here: list.article(&root, number),
+            here: own.article(&root, number),
+            feed_text: is_full_text.then(|| list.article(&root, number)),
+            full_text_fault,
             opens: !is_read && said.is_empty(),
             said,
             title: short(text.title.as_deref().unwrap_or_default(), 400),
@@ -179,12 +220,12 @@ async fn shown(
             content: content.shown,
             is_reduced: content.is_reduced,
             pictures: content.pictures,
-            with_pictures: list.with_pictures,
+            with_pictures: own.with_pictures,
             other: other.article(&root, number),
             is_read,
             is_starred,
             tags,
-            tag_error,
+            tag_error: faults.tag,
             categories: text.categories.iter().map(|name| short(name, 80)).collect(),
             previous: previous.map(|number| list.article(&root, number)),
             next: next.map(|number| list.article(&root, number)),
@@ -237,11 +278,15 @@ pub(super) fn purpose(article: &StoredArticle, feed: &FeedView, root: Option<&st
     let own = [article.text.base.as_deref(), article.text.link.as_deref()];
     // The best base for relative addresses is first.
     let base = own.into_iter().chain(of_feed).flatten().find_map(web);
-    let pictures = root.map(|root| format!("{}/articles/{}/pictures/", home(root), article.number));
-    Purpose::Article { base, pictures }
+    Purpose::Article { base, pictures: root.map(|root| pictures(root, article.number)) }
 }
 
-fn web(address: &str) -> Option<Url> {
+/// Address below which the hub serves the pictures of an article.
+pub(super) fn pictures(root: &str, article: ArticleNumber) -> String {
+    format!("{}/articles/{article}/pictures/", home(root))
+}
+
+pub(super) fn web(address: &str) -> Option<Url> {
     Url::parse(address).ok().filter(|url| matches!(url.scheme(), "http" | "https"))
 }
 

@@ -31,12 +31,21 @@ pub(super) struct List {
     pub(super) words: String,
     /// Whether articles that are opened from this list show pictures. This is stored in the address only.
     pub(super) with_pictures: bool,
+    /// Whether an article shows the full text from its web page. Links to other articles do not have it.
+    pub(super) with_full_text: bool,
 }
 
 impl List {
     pub(super) fn new(of: ListSource) -> Self {
         let shows_read = !of.is_of_feeds();
-        Self { of, shows_read, oldest_first: false, words: String::new(), with_pictures: false }
+        Self {
+            of,
+            shows_read,
+            oldest_first: false,
+            words: String::new(),
+            with_pictures: false,
+            with_full_text: false,
+        }
     }
 
     /// Reads the parameters of an address.
@@ -68,7 +77,8 @@ impl List {
         };
         let oldest_first = query.text("order") == Some("oldest");
         let with_pictures = is_set("pictures");
-        Ok(Self { of, shows_read, oldest_first, words, with_pictures })
+        let with_full_text = query.text("text") == Some("full");
+        Ok(Self { of, shows_read, oldest_first, words, with_pictures, with_full_text })
     }
 
     /// Query for the library, with a maximum number of articles.
@@ -147,6 +157,9 @@ impl List {
         if self.with_pictures {
             parameters.push(("pictures", "1".to_owned()));
         }
+        if self.with_full_text {
+            parameters.push(("text", "full".to_owned()));
+        }
         let pairs: Vec<_> =
             parameters.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
         if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) }
@@ -181,10 +194,10 @@ mod tests {
                 any::<i64>().prop_map(|number| ListSource::Folder(FolderNumber::new(number))),
                 "[a-z&=%+ü?#]{1,9}".prop_map(|tag| ListSource::Tag(tag.parse().unwrap())),
             ],
-            (shows_read, oldest_first, with_pictures) in any::<(bool, bool, bool)>(),
+            [shows_read, oldest_first, with_pictures, with_full_text] in any::<[bool; 4]>(),
             words in "([a-z&=%+ü?#]{1,9})?",
         ) {
-            let list = List { of, shows_read, oldest_first, words, with_pictures };
+            let list = List { of, shows_read, oldest_first, words, with_pictures, with_full_text };
             prop_assert_eq!(&read(&list.page("")).unwrap(), &list);
             prop_assert_eq!(&read(&list.article("/hub", ArticleNumber::new(3))).unwrap(), &list);
         }

@@ -1,6 +1,7 @@
 //! `/pages/reading/articles/{number}/pictures/{name}`: a picture of an article, which the hub fetches.
 //!
-//! Only pictures that the page of the article shows have names, and only users who may read the article get them.
+//! Only pictures that the page of the article shows have names, with the text of the feed or with the cached full text,
+//! and only users who may read the article get them.
 //! So the hub fetches no addresses that users or other sites choose.
 
 use axum::body::{Body, Bytes};
@@ -11,6 +12,7 @@ use http::{StatusCode, header};
 use tokio::task::spawn_blocking;
 
 use super::article::{found, number, purpose, unknown};
+use super::full_text::FullTextPage;
 use super::{ONCE_A_DAY, reading};
 use crate::access::call::Call;
 use crate::http::caching::Caching;
@@ -25,10 +27,18 @@ pub(crate) async fn read(State(hub): State<Hub>, call: Call) -> Result<Response,
     let reading = reading(&hub, &call).await?;
     let (article, feed) = found(&reading, number(&call)?).await?;
     let feed_address = feed.kept.address.clone();
-    let purpose = purpose(&article, feed, Some(call.base.path()));
+    let root = Some(call.base.path());
+    let purpose = purpose(&article, feed, root);
+    let full_text = FullTextPage::cached(&reading, &article, feed, root).await;
     let name = call.segment("name").to_owned();
     let ticket = hub.cleaning.admit().await?;
-    let of_name = move || picture_address(&article.text, &purpose, &name, &ticket);
+    let of_name = move || {
+        let of_full_text = || {
+            let FullTextPage { text, purpose } = full_text?;
+            picture_address(&text, &purpose, &name, &ticket)
+        };
+        picture_address(&article.text, &purpose, &name, &ticket).or_else(of_full_text)
+    };
     let address = spawn_blocking(of_name).await.map_err(|_| Problem::internal())?;
     let address = address.ok_or_else(unknown)?;
     let picture = reading.picture(&feed_address, &address).await.map_err(refused)?;
