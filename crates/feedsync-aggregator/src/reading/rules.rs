@@ -47,15 +47,17 @@ struct Comparison {
     rules: Arc<[CompiledRule]>,
     /// The current address of the feed that each rule concerns.
     feeds: Vec<Option<FeedAddress>>,
+    /// Whether articles with marks of the user are compared, too.
+    includes_marked: bool,
 }
 
 impl Comparison {
-    fn new(loaded: &LoadedReading, rules: Arc<[CompiledRule]>) -> Self {
+    fn new(loaded: &LoadedReading, rules: Arc<[CompiledRule]>, includes_marked: bool) -> Self {
         let view = loaded.replica.state().view();
         let current =
             |rule: &CompiledRule| rule.feed.as_ref().map(|feed| view.address(feed).clone());
         let feeds = rules.iter().map(current).collect();
-        Self { rules, feeds }
+        Self { rules, feeds, includes_marked }
     }
 
     /// Whether a rule concerns a feed.
@@ -157,7 +159,7 @@ impl Person {
         let subscription_view = self.subscription_view().await?;
         // One comparison of a user runs at a time.
         let loaded = self.loaded.lock().await;
-        let comparison = Comparison::new(&loaded, compiled);
+        let comparison = Comparison::new(&loaded, compiled, true);
         let is_concerned = |feed: &&FeedView| comparison.concerns(0, &feed.subscription.address);
         let feeds = subscription_view.feeds().iter().filter(is_concerned).map(FeedView::number);
         let newest = Selection { feeds: feeds.collect(), most: MAX_TRIED, ..Selection::default() };
@@ -202,7 +204,7 @@ impl Person {
         let from = loaded.rules.begin(loaded.replica.state(), now);
         let mut above = self.library.before(from).await?;
         loaded.rules.forget_up_to(above);
-        let comparison = Comparison::new(loaded, loaded.rules.rules());
+        let comparison = Comparison::new(loaded, loaded.rules.rules(), false);
         let (mut is_changed, mut is_due) = (false, false);
         for _ in 0..MAX_BATCHES {
             let known = Arc::clone(&loaded.rules.examined);
@@ -275,7 +277,10 @@ impl Person {
         let articles = self.library.articles(&numbers).await?;
         let concerned = |article: &StoredArticle| {
             let feed = subscription_view.feed(article.feed);
-            let feed = feed.filter(|feed| !feed.state.has_marks(&article.name));
+            let is_compared = |feed: &&FeedView| {
+                comparison.includes_marked || !feed.state.has_marks(&article.name)
+            };
+            let feed = feed.filter(is_compared);
             let Some(feed) = feed else { return Vec::new() };
             let rules = comparison.rules.iter().enumerate();
             let rules = rules.filter(|(_, rule)| rule.since < article.received);
